@@ -373,7 +373,7 @@ with needs("exposed", "late_rank"):
 # %% folded=true
 # Makes six steps on a clock of their own, and draws them.
 from course.lab.figures.steps_picture import steps_picture
-from course.profiles.clocked import StepPlan, clocked_step
+from course.lab.models.clocked import StepPlan, clocked_step
 
 FIVE = [(0.003, 0.006)] * 5  # seconds of each layer's forward and backward pass
 HIDDEN = [(layer, 0.005) for layer in (4, 3, 2, 1)]  # all-reduces, by layer
@@ -417,8 +417,9 @@ steps_picture(six)
 #
 # A cause that you can see need not be the one that matters. Nearly every step waits for its batch for a moment, and
 # most have an all-reduce that is not quite hidden. **So do not ask what is there, but by how much shorter the step
-# would be without it.** For three of the six you can add up spans. In the other three, ranks wait for each other, or
-# for the network, and all of them are in an all-reduce meanwhile. What tells these apart?
+# would be without it.** For three of the six you can add up spans, and `seconds`, in the cell below, does that for you.
+# In the other three, ranks wait for each other, or for the network, and all of them are in an all-reduce meanwhile.
+# What tells these apart?
 #
 # The traces here are made by a model: `clocked_step` works out from a plan when everything begins and ends, so they are
 # the same on any machine, and two spans of one rank overlap only if one of them is communication. This is what rank 0
@@ -431,6 +432,11 @@ for span in six["late bucket"][0]:
 
 
 # %% todo="diagnose"
+def seconds(spans: list, kind: str) -> float:
+    """How long all spans of one kind take, added up: given, for you to use."""
+    return sum(span.seconds for span in spans if span.kind == kind)
+
+
 def diagnose(trace: list) -> str:
     """The one of six causes that makes a step slow.
 
@@ -454,7 +460,8 @@ def diagnose(trace: list) -> str:
 
     Several may be seen in one trace. One of them costs at least a tenth of the step,
     which would be so much shorter without it; each other one costs less than a
-    twentieth. `exposed` and `late_rank` are not there when the check runs: do without.
+    twentieth. `seconds` may be used; `exposed` and `late_rank` are not there when the
+    check runs.
 
     A single rank communicates nothing. Its trace has no such span.
 
@@ -462,17 +469,12 @@ def diagnose(trace: list) -> str:
     4 to 6, on one rank, are "loader".
     """
     ### BEGIN SOLUTION
-
-    def seconds(spans, kind):
-        return sum(span.end - span.start for span in spans if span.kind == kind)
-
     computed = [seconds(spans, "compute") for spans in trace]
-    own = [span for span in trace[0] if span.kind == "compute"]
-    once = {span.name: span.end - span.start for span in own}
-    layers = [name for name in once if name.startswith("backward")]
+    once = {span.name: span.seconds for span in trace[0] if span.kind == "compute"}
+    layers = sum(name.startswith("backward") for name in once)
     sent = [span.end for span in trace[0] if span.kind == "communication"]
-    last = max(span.end for spans in trace for span in spans if span.name in layers)
-    network = "small all-reduces" if len(sent) > len(layers) else "late bucket"
+    last = max(own.end for spans in trace for own in spans if own.name == "backward 0")
+    network = "small all-reduces" if len(sent) > layers else "late bucket"
     costs = {
         "loader": max(seconds(spans, "loading") for spans in trace),
         "synchronisation": max(seconds(spans, "wait") for spans in trace),

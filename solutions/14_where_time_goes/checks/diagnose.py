@@ -3,7 +3,18 @@
 from autograde.rubric import CallCheck, Criterion, Mistakes, Same, Words, changed
 
 from ..probes import diagnose
-from .planted import CAUSES, ON_SEVERAL_RANKS, cause_of, costs, drawn_trace, exposed, seconds, spans_of
+from .planted import (
+    CAUSES,
+    COSTS_LITTLE,
+    ON_SEVERAL_RANKS,
+    cause_of,
+    costs,
+    drawn_trace,
+    exposed,
+    seconds,
+    spans_of,
+    spread_of,
+)
 
 words = Words("""
 no-cause: You return {actual}. The causes are {causes}, in these words.
@@ -31,8 +42,11 @@ def other(call, off):
 
 
 def late(call):
-    """Whether a rank that comes late for another reason is taken for one that has more work."""
-    return call.seen[0].cause == "imbalance" and cause(call) in ("loader", "synchronisation")
+    """Whether ranks that are in all-reduces for unequal times are taken for ranks with unequal work."""
+    trace = spans_of(call.arguments["trace"])
+    unequal = spread_of([seconds(spans, "communication") for spans in trace])
+    much = COSTS_LITTLE * max(span.end for spans in trace for span in spans)
+    return call.seen[0].cause == "imbalance" != cause(call) and unequal > much
 
 
 def of_bytes(call):
@@ -57,6 +71,7 @@ def mean(numbers):
 
 
 FIRST = {"loader": first("loading"), "synchronisation": first("wait")}
+TAIL, EQUAL = {"tail": lambda trace: exposed(trace[0])}, {"imbalance": lambda trace: 0.0}
 MISTAKES = Mistakes(
     """
     waiting-for-a-rank-counted: You count the time in which a rank waits in an all-reduce for another one, as you see it
@@ -70,8 +85,8 @@ MISTAKES = Mistakes(
     optimizer-taken-for-the-end: You find no time in which the network alone is at work. The optimizer computes, too,
     but when all all-reduces are complete: when is the last gradient computed?
 
-    late-for-another-reason: A rank comes late here, and so you say "imbalance". But it computes no longer than the
-    others: what does it do before?
+    late-for-another-reason: The ranks are in their all-reduces for unequal times here, and so you say "imbalance". But
+    they compute equally long: what else do they do that makes one of them late?
 
     one-or-many: You take one large all-reduce for many small ones, or the other way round. How many are there, and how
     many layers?
@@ -85,8 +100,7 @@ MISTAKES = Mistakes(
             *({"tail": lambda call, choose=each: not_hidden(choose)} for each in (max, mean, lambda all: all[0]))
         ],
         one_rank_alone=[
-            lambda call: cause(call, **FIRST),
-            lambda call: cause(call, **FIRST, tail=lambda trace: exposed(trace[0])),
+            lambda call, each=each: cause(call, **each) for each in (FIRST, FIRST | TAIL, FIRST | EQUAL | TAIL)
         ],
         optimizer_taken_for_the_end={"tail": lambda call: lambda trace: 0.0},
     ),

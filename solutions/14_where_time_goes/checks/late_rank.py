@@ -94,6 +94,10 @@ waited.
 
 since-the-first: You count how much later than the first rank each one comes. How long does each wait for the last one?
 
+since-rank-0: You count how much later than rank 0 each rank comes. How long does each wait for the last one?
+
+rank-0-alone: All your waits are that of rank 0. Each rank comes at another moment, and waits from then on.
+
 negative-waits: Your waits are negative. From which moment to which does a rank wait?
 """
 VALUES = changed(
@@ -111,6 +115,11 @@ VALUES = changed(
     ],
     whole_collective_waited=whole_durations,
     since_the_first={"since": lambda call: min},
+    since_rank_0=[
+        {"since": lambda call: first},
+        lambda call: [[rank, [*map(abs, each)]] for rank, each in answer(call, since=first)],
+    ],
+    rank_0_alone=lambda call: [[rank, waits[:1] * len(waits)] for rank, waits in answer(call)],
     negative_waits={"since": lambda call: max},
 )
 

@@ -2,8 +2,9 @@
 
 from itertools import pairwise
 
-from course.profiles.clocked import StepPlan, clocked_step
 from course.profiles.spans import Span
+
+from ..models.clocked import StepPlan, clocked_step
 
 CAUSES = ("loader", "synchronisation", "recomputation", "imbalance", "late bucket", "small all-reduces")
 COSTS_MUCH, COSTS_LITTLE = 0.1, 0.05  # parts of the step

@@ -33,85 +33,78 @@ to stop?
 close-waits-forever: The consumer stopped early, and `close` of your generator does not return. Your code waits there
 for something that never comes: what does the thread wait for at that moment?
 """)
-ENDS = {
-    "waits in next": "it waits forever",
-    "end": "the batches just end",
-    "error": "an error is raised",
-    "another error": "another error is raised",
-}
+ORDER = "the batches come in the loader's order, each once, and then it ends"
+AHEAD = (
+    "while a batch is in use, another thread fetches the next `depth`, where there are so many, and at most one more"
+)
+ERROR = "an error of the loader is raised as it is, after all batches before it"
+THREADS = (
+    "no thread stays: at the end, after an error, and when the consumer stops early, also with a loader without an end"
+)
 
 
-def number(call, name):
-    return call.arguments[name]
-
-
-def seen(call):
-    return call.seen[0]
+def fails(arguments):
+    """Whether the loader raises an error."""
+    return arguments["fails"] is not None
 
 
 def alone(call):
-    return words("two-threads-in-next") if seen(call).together else None
+    return words("two-threads-in-next") if call.seen[0].together else None
 
 
 def ends(call):
     """After the last batch it ends."""
-    if seen(call).ended == "end":
-        return None
-    return words("no-end", instead=ENDS[seen(call).ended])
+    ended = call.seen[0].ended
+    return None if ended == "the batches just end" else words("no-end", instead=ended)
 
 
 def in_background(call):
     """Another thread fetches, as far as it should and no further."""
-    depth, own, most = number(call, "depth"), seen(call).own, seen(call).most
-    if own:
-        return words("fetched-by-the-consumer", own=own)
-    if seen(call).behind:
+    depth, seen = call.arguments["depth"], call.seen[0]
+    if seen.own:
+        return words("fetched-by-the-consumer", own=seen.own)
+    if seen.behind:
         return words("not-far-enough", depth=depth, due=depth)
-    return words("too-far", depth=depth, most=most) if most > depth + 1 else None
+    return words("too-far", depth=depth, most=seen.most) if seen.most > depth + 1 else None
 
 
 def error_comes(call):
     """The loader's own error comes, after the batches before it."""
-    fails, got = number(call, "fails"), len(seen(call).got)
-    if seen(call).ended == "another error":
+    due, got, ended = call.arguments["fails"], len(call.seen[0].got), call.seen[0].ended
+    if ended == "another error is raised":
         return words("another-error")
-    if seen(call).ended != "error":
-        return words("error-lost", instead=ENDS[seen(call).ended])
-    return words("error-too-early", fails=fails, got=got) if got < fails else None
+    if ended != "an error is raised":
+        return words("error-lost", instead=ended)
+    return words("error-too-early", fails=due, got=got) if got < due else None
 
 
 def no_thread(call):
     """No thread stays."""
-    if seen(call).own:
-        return words("fetched-by-the-consumer", own=seen(call).own)
-    if seen(call).ended == "waits in close":
+    seen, stops = call.seen[0], call.arguments["stops"]
+    if seen.own:
+        return words("fetched-by-the-consumer", own=seen.own)
+    if seen.ended == "waits in close":
         return words("close-waits-forever")
-    if not seen(call).left:
-        return None
-    when = "the consumer stopped early" if number(call, "stops") else "the error" if fails(call) else "the end"
-    return words("thread-left-behind", n=seen(call).left, when=when)
-
-
-def fails(call):
-    return number(call, "fails") is not None
+    when = "the consumer stopped early" if stops else "the error" if fails(call.arguments) else "the end"
+    return words("thread-left-behind", n=seen.left, when=when) if seen.left else None
 
 
 def batches(call):
     """The numbers of the batches that are to come."""
-    ends = [each for each in (number(call, name) for name in ("count", "fails", "stops")) if each is not None]
-    return [number(call, "first") + place for place in range(min(ends))]
+    ends = [call.arguments[name] for name in ("count", "fails", "stops") if call.arguments[name] is not None]
+    return [call.arguments["first"] + place for place in range(min(ends))]
 
 
-GOT = Same(
-    lambda call: seen(call).got,
-    batches,
-    lambda call, place: f"The number in batch {place[0]} that you yield" if place else "What you yield",
-)
+def where(call, place):
+    return f"The number in batch {place[0]} that you yield" if place else "What you yield"
+
+
+GOT = Same(lambda call: call.seen[0].got, batches, where)
 
 
 def all_came(call):
     """Batches came, so that there is something to judge; those before an error are judged with it."""
-    return None if fails(call) else GOT(call)
+    return None if fails(call.arguments) else GOT(call)
 
 
 def cases(rng):
@@ -130,37 +123,10 @@ CHECK = CallCheck.of(
     "prefetched",
     prefetched.PROBE,
     cases,
-    Criterion(
-        "order",
-        0.5,
-        "the batches come in the loader's order, each once, and then it ends",
-        first_of(alone, ends, GOT),
-        on=given(fails=None, stops=None),
-    ),
-    Criterion(
-        "ahead",
-        1,
-        "while a batch is in use, another thread fetches the next `depth`, where there are so many, and at most one "
-        "more",
-        first_of(in_background, GOT),
-        on=given(fails=None),
-        after=("order",),
-    ),
-    Criterion(
-        "error",
-        0.5,
-        "an error of the loader is raised as it is, after all batches before it",
-        first_of(error_comes, GOT),
-        on=lambda arguments: arguments["fails"] is not None,
-    ),
-    Criterion(
-        "threads",
-        1,
-        "no thread stays: at the end, after an error, and when the consumer stops early, also with a loader without an "
-        "end",
-        first_of(no_thread, all_came),
-        after=("order", "ahead"),
-    ),
+    Criterion("order", 0.5, ORDER, first_of(alone, ends, GOT), on=given(fails=None, stops=None)),
+    Criterion("ahead", 1, AHEAD, first_of(in_background, GOT), on=given(fails=None), after=("order",)),
+    Criterion("error", 0.5, ERROR, first_of(error_comes, GOT), on=fails),
+    Criterion("threads", 1, THREADS, first_of(no_thread, all_came), after=("order", "ahead")),
     repeats=False,
     consolidation="Whoever starts a thread has to say how it ends, in each way in which the work may end.",
 )

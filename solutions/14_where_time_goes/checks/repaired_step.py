@@ -31,9 +31,23 @@ of its own.
 """)
 
 
+def micro(call):
+    return call.arguments["micro"]
+
+
 @once
 def parts(call):
     """By rank and micro-batch, the loss and the gradients."""
+    return parts_by(call, loss_fn)
+
+
+@once
+def swapped(call):
+    """The same, where the loss gets its arguments in the other order."""
+    return parts_by(call, lambda outputs, y: loss_fn(y, outputs))
+
+
+def parts_by(call, loss_fn):
     model = model_of(call.arguments)
     trained = [each for each in model.parameters() if each.requires_grad]
 
@@ -51,13 +65,14 @@ def before(call, rank):
     return [torch.zeros_like(each) if old is None else old for each, old in pairs if each.requires_grad]
 
 
-def grads(call, over=lambda own: own, by=lambda call: call.size * call.arguments["micro"], own=False, kept=False):
-    """By rank and parameter, what is in `.grad` in the end. over: of a rank's parts, those that are summed. by: what
-    the sum is divided by. own: whether each rank has its own alone. kept: whether what was there is added."""
+def grads(call, of=parts, over=lambda own: own, by=lambda call: call.size * micro(call), own=False, kept=False):
+    """By rank and parameter, what is in `.grad` in the end. of: the parts by rank. over: of a rank's parts, those that
+    are summed. by: what the sum is divided by. own: whether each rank has its own alone. kept: whether what was there
+    is added."""
     frozen = [not each.requires_grad for each in model_of(call.arguments).parameters()]
 
     def of_rank(rank):
-        chosen = [each for other in range(call.size) if other == rank or not own for each in over(parts(call)[other])]
+        chosen = [each for other in range(call.size) if other == rank or not own for each in over(of(call)[other])]
         summed = [sum(each) / by(call) for each in zip(*(gradients for _, gradients in chosen), strict=True)]
         if kept:
             added = [before(call, other) for other in range(call.size)]
@@ -68,9 +83,10 @@ def grads(call, over=lambda own: own, by=lambda call: call.size * call.arguments
     return [*map(of_rank, range(call.size))]
 
 
-def losses(call, of=lambda own: sum(loss for loss, _ in own) / len(own), choose=None):
-    """By rank, what is returned. of: a rank's parts. choose: of these numbers by rank, what each returns."""
-    own = [of(each) for each in parts(call)]
+def losses(call, of=lambda own: sum(loss for loss, _ in own) / len(own), choose=None, by=parts):
+    """By rank, what is returned. of: a rank's parts. choose: of these numbers by rank, what each returns. by: the parts
+    by rank."""
+    own = [of(each) for each in by(call)]
     return choose(own) if choose else [sum(own) / len(own)] * call.size
 
 
@@ -124,6 +140,8 @@ GRADIENT = Mistakes(
     carried-over: What was in `.grad` before the call is in the result, too.
 
     averaged-twice: The mean over the ranks is divided by their number once more.
+
+    arguments-swapped: The gradient is that of `loss_fn(y, outputs)`. Which of the two comes first?
     """,
     changed(
         grads,
@@ -140,12 +158,9 @@ GRADIENT = Mistakes(
         averaged_twice=lambda call: (
             grads(call, by=lambda call: call.size**2 * call.arguments["micro"]) if call.size > 1 else None
         ),
+        arguments_swapped=lambda call: grads(call, of=swapped),
     ),
 )
-
-
-def micro(call):
-    return call.arguments["micro"]
 
 
 def times_size(call):
@@ -162,6 +177,8 @@ LOSS = Mistakes(
     {expected}.
 
     last-loss-only: Only the last micro-batch of each rank is in the loss.
+
+    arguments-swapped: The loss is `loss_fn(y, outputs)`. Which of the two comes first?
     """,
     changed(
         losses,
@@ -172,6 +189,7 @@ LOSS = Mistakes(
             lambda call: losses(call, of=lambda own: own[-1][0]),
             lambda call: losses(call, of=lambda own: own[-1][0] / len(own)),
         ],
+        arguments_swapped=lambda call: losses(call, by=swapped),
     ),
 )
 SENT = Mistakes(

@@ -23,6 +23,19 @@ def of_weights(call, per_weight=6, attention=4, mlp=2, head=1, tokens=("sequence
     return {"weights": per_weight * weights}
 
 
+def masked_left_out(call, each=12):
+    """The operations of products without weights, where a token attends to itself and those before it."""
+    length = call.arguments["length"]
+    return {name: number * (length + 1) / 2 / length for name, number in of_attention(call, each).items()}
+
+
+def multiply_adds(call):
+    """Half of the attention, where the products with weights are halved, too: the reason is the same."""
+    seen = call.seen[0].numbers.get("weights")
+    halved = seen is not None and seen.value == of_weights(call, per_weight=3)["weights"]
+    return of_attention(call, 6) if halved else None
+
+
 def of_attention(call, each=12, factors=("layers", "width", "sequences", "length", "length")):
     """The operations of products without weights."""
     for factor in factors:
@@ -51,6 +64,8 @@ OF_WEIGHTS = Mistakes(
 
     hidden-taken-for-four-widths: You count with four times the width in place of `hidden`, which is given.
 
+    one-layer: You count the matrices of one layer. How many layers are there?
+
     one-token: You count one token. How many are in the batch?
 
     one-sequence: You count one sequence. How many are in the batch?
@@ -65,12 +80,24 @@ OF_WEIGHTS = Mistakes(
         no_output_matrix={"attention": 3},
         one_matrix_in_the_mlp={"mlp": 1},
         hidden_taken_for_four_widths={"hidden": lambda call: 4 * call.arguments["width"]},
+        one_layer={"layers": 1},
         one_token={"tokens": ()},
         one_sequence={"tokens": ("length",)},
     ),
 )
 OF_ATTENTION = Mistakes(
     """
+    attention-left-out: You count no operations of attention. Which two products of matrices does it make, without any
+    weights?
+
+    multiply-adds-counted-once: You count half of the attention, as you do of the products with weights. A
+    multiplication and an addition are two operations.
+
+    masked-scores-left-out: You count the tokens that each token may see. But all scores are computed, and some of them
+    masked afterwards.
+
+    sequences-taken-for-tokens: You multiply by the number of sequences twice. To how many tokens does each one attend?
+
     half-of-the-attention: You count half of the attention. For each pair of tokens there are two products, of a query
     with a key and of an attention weight with a value; in each, a multiplication and an addition are two operations;
     and what is masked afterwards has been computed, too.
@@ -93,6 +120,14 @@ OF_ATTENTION = Mistakes(
     """,
     changed(
         of_attention,
+        attention_left_out={"each": 0},
+        multiply_adds_counted_once=multiply_adds,
+        masked_scores_left_out=[
+            masked_left_out,
+            lambda call: masked_left_out(call, 6),
+            lambda call: masked_left_out(call, 4),
+        ],
+        sequences_taken_for_tokens={"factors": ("layers", "width", "sequences", "sequences", "length")},
         half_of_the_attention={"each": 6},
         forward_pass_alone={"each": 4},
         backward_like_forward={"each": 8},

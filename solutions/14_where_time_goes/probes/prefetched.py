@@ -22,8 +22,7 @@ class Planned(Exception):
 
 
 class Seen(Evidence):
-    """got: the number of each batch that came. ended: how that ended: "end", "error", "stopped", or "waits in next",
-    "another error", and "waits in next" or "waits in close" if it never did. own: how many batches the
+    """got: the number of each batch that came. ended: how that ended, see `Consumer`. own: how many batches the
     consumer's thread fetched. behind: how many were in use while not as many as due were fetched. most: fetched ahead
     of the one in use. together: whether two threads called `next` at once. left: threads that stayed."""
 
@@ -42,7 +41,7 @@ class Loader:
 
     def __init__(self, first: int, count: int | None, fails: int | None) -> None:
         self.first, self.fails, self.over = first, fails, False
-        self.count = ENDLESS if count is None else count
+        self.count = min(ENDLESS if count is None else count, ENDLESS if fails is None else fails + 1)
         self.changed, self.busy = threading.Condition(), threading.Lock()
         self.fetched, self.threads, self.together, self.error = 0, [], False, Planned("the loader's error")
 
@@ -57,7 +56,7 @@ class Loader:
             self.busy.acquire()
         try:
             number = self.fetched
-            if self.over or number >= self.count or (self.fails is not None and number > self.fails):
+            if self.over or number >= self.count:
                 raise StopIteration
             time.sleep(0)  # lets other threads come in between
             with self.changed:
@@ -77,45 +76,47 @@ class Loader:
 
 
 class Consumer(threading.Thread):
-    """Uses the batches of a call in a thread of its own, so that one that never comes stops nothing else."""
+    """Uses the batches of a call in a thread of its own, so that one that never comes stops nothing else.
+
+    ended: how it ended. "it waits forever" for a batch, or "waits in close"; else "the batches just end", "stopped" as
+    planned, "an error is raised", the loader's, or "another error is raised". raised: another error of the student's
+    code, to be raised again where the call is made.
+    """
 
     def __init__(self, prefetched: Callable, loader: Loader, case: dict, patient: bool) -> None:
         super().__init__(daemon=True)
         self.prefetched, self.loader, self.case, self.patient = prefetched, loader, case, patient
-        self.got, self.ended, self.behind, self.most, self.raised = [], "waits in next", 0, 0, None
+        self.got, self.ended, self.behind, self.most, self.raised = [], "it waits forever", 0, 0, None
 
     def run(self) -> None:
         """Go through the batches."""
         try:
-            self.consume()
-        except BaseException as error:  # of the student's code: it is raised again where the call is made
+            self.ended = self.consumed()
+        except BaseException as error:
             self.raised = error
 
-    def consume(self) -> None:
-        """Ask for one batch after the other, until they end, or until it is time to stop."""
+    def consumed(self) -> str:
+        """Ask for one batch after the other, until they end, or until it is time to stop. Returns how that ended."""
         batches = iter(self.prefetched(self.loader, self.case["depth"]))
         while self.case["stops"] is None or len(self.got) < self.case["stops"]:
             try:
                 batch = next(batches)
             except StopIteration:
-                self.ended = "end"
-                return
+                return "the batches just end"
             except Exception as raised:
-                if self.case["fails"] is None or self.loader.fetched <= self.case["fails"]:
+                if self.case["fails"] is None or self.loader.fetched < self.loader.count:
                     raise
-                self.ended = "error" if raised is self.loader.error else "another error"
-                return
+                return "an error is raised" if raised is self.loader.error else "another error is raised"
             self.got.append(int(batch[0]))
             self.use(len(self.got))
         self.ended = "waits in close"
         if hasattr(batches, "close"):
             batches.close()
-        self.ended = "stopped"
+        return "stopped"
 
     def use(self, number: int) -> None:
         """Use batch `number`, counted from 1, until as many as are due are fetched; look once whether more are."""
-        fails = ENDLESS if self.case["fails"] is None else self.case["fails"] + 1
-        due = min(number + self.case["depth"], self.loader.count, fails)
+        due = min(number + self.case["depth"], self.loader.count)
         if not self.loader.reached(due, DEADLINE if self.patient else 0):
             self.behind, self.patient = self.behind + 1, False
         if number == 1 and self.patient:

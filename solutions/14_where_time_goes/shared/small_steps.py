@@ -8,7 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-loss_fn = nn.functional.mse_loss
+
+def loss_fn(outputs: Tensor, y: Tensor) -> Tensor:
+    """A mean in which too large an output costs more than too small a one, so that the arguments' order shows."""
+    return nn.functional.softplus(outputs - y).mean()
 
 
 def model_of(call: Mapping[str, Any]) -> nn.Module:

@@ -17,6 +17,7 @@ SOURCES = {
     "all of a generator": "https://github.com/cogeotiff/rio-tiler/pull/310",
     "item": "https://github.com/dmlc/dgl/issues/5302",
     "logged anyhow": "https://github.com/openvdb/fvdb-reality-capture/pull/308",
+    "order": "https://github.com/lucidrains/DALLE2-pytorch/issues/30",
     "per parameter": "https://github.com/NVIDIA/waveglow/issues/92",
     "each micro-batch": "https://github.com/huggingface/accelerate/pull/1153",
     "own part": "stanford-cs336/assignment2-systems, tests/test_ddp.py: what a check of equal ranks lets pass",

@@ -59,6 +59,18 @@ network: max(sent, default=0.0) - last, >>> network: min(map(alone, trace)),
 == first_rank_alone: one-rank-alone, rank 0 alone < solution
 "loader": max(seconds(spans, "loading") for spans in trace) >>> "loader": seconds(trace[0], "loading")
 "synchronisation": max(seconds(spans, "wait") for spans in trace) >>> "synchronisation": seconds(trace[0], "wait")
+== not_hidden_on_the_first_rank: one-rank-alone, rank 0 alone < by_exposed_communication
+min(map(alone, trace)) >>> alone(trace[0])
+max(seconds(spans, "loading") for spans in trace) >>> seconds(trace[0], "loading")
+max(seconds(spans, "wait") for spans in trace) >>> seconds(trace[0], "wait")
+max(computed) - min(computed) >>> 0.0
+== unequal_communication: late-for-another-reason, imbalance < solution
+    computed = [ >>>     times = [seconds(spans, "communication") for spans in trace]\n    computed = [
+max(computed) - min(computed) >>> max(times) - min(times)
+== unequal_communication_first: late-for-another-reason, imbalance < by_a_share_of_the_step
+    computing = sorted(of(spans, "compute") for spans in trace)\n >>>
+    if share(computing[-1] - computing[0]): >>>     if share(max(times) - min(times)):
+    if any(share(of(spans, "loading")) for spans in trace):\n        return "loader"\n >>>     times = [of(spans, "communication") for spans in trace]\n    if share(max(times) - min(times)):\n        return "imbalance"\n    if any(share(of(spans, "loading")) for spans in trace):\n        return "loader"\n
 == all_communication: hidden-communication-counted, straggler < solution
 max(sent, default=0.0) - last >>> seconds(trace[0], "communication")
 == least_communication: hidden-communication-counted, imbalance < solution
@@ -68,14 +80,14 @@ min(map(alone, trace)) >>> max(map(alone, trace))
 == waiting_on_rank_0: waiting-for-a-rank-counted, rank 0 alone < by_exposed_communication
 min(map(alone, trace)) >>> alone(trace[0])
 == up_to_the_optimizer: optimizer-taken-for-the-end, blind < solution
-for span in spans if span.name in layers) >>> for span in spans if span.kind == "compute")
+if own.name == "backward 0") >>> if own.kind == "compute")
 == latest_rank: late-for-another-reason, imbalance < solution
 "imbalance": max(computed) - min(computed) >>> "imbalance": 1.01 * (max(ends) - min(ends))
     computed = [ >>>     ends = [max(span.end for span in spans if span.name == "backward") for spans in trace]\n    computed = [
 == always_buckets: one-or-many, last bucket < solution
-"small all-reduces" if len(sent) > len(layers) else "late bucket" >>> "late bucket"
+"small all-reduces" if len(sent) > layers else "late bucket" >>> "late bucket"
 == always_small: one-or-many, bucketing < solution
-"small all-reduces" if len(sent) > len(layers) else "late bucket" >>> "small all-reduces"
+"small all-reduces" if len(sent) > layers else "late bucket" >>> "small all-reduces"
 == any_mark: another-cause, straggler
 def diagnose(trace):
     own = [span for span in trace[0] if span.kind == "compute"]

@@ -73,6 +73,11 @@ span.start - off >>> span.start + off
 == since_the_first_came: since-the-first, latency
     rows = [[span.start - ahead_of(traces[0], own) for span in own] for own in traces]
     return [(starts.index(max(starts)), [each - min(starts) for each in starts]) for starts in map(list, zip(*rows))]
+== since_rank_0_came: since-rank-0, rank 0 alone
+    rows = [[span.start - ahead_of(traces[0], own) for span in own] for own in traces]
+    return [(starts.index(max(starts)), [each - starts[0] for each in starts]) for starts in map(list, zip(*rows))]
+== as_rank_0_waits: rank-0-alone, rank 0 alone < in_two_steps
+    return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)]) >>>     result = answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])\\n    return [(last, waits[:1] * len(waits)) for last, waits in result]
 == turned_round: negative-waits, latency
     rows = [[span.start - ahead_of(traces[0], own) for span in own] for own in traces]
     return [(starts.index(max(starts)), [each - max(starts) for each in starts]) for starts in map(list, zip(*rows))]

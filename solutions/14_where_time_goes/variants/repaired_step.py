@@ -105,6 +105,8 @@ total = torch.zeros(()) >>> total, handles = torch.zeros(()), []
 parts[-1].item() >>> parts[-1].item() / dist.get_world_size()
 == averaged_twice: averaged-twice, own part < solution
 part.view_as(parameter) >>> part.view_as(parameter) / dist.get_world_size()
+== targets_first: arguments-swapped, order < solution
+loss_fn(model(x), y) >>> loss_fn(y, model(x))
 == never_sent: own-gradient-only, own part < flattened_by_torch
         grad.copy_(mean) >>>         pass
 _flatten_dense_tensors(grads) / dist.get_world_size() >>> _flatten_dense_tensors(grads)

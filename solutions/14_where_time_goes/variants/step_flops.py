@@ -37,6 +37,8 @@ def step_flops(layers, width, hidden, vocabulary, sequences, length):
 == multiply_adds: multiply-adds-counted-once, mac < per_token
 6.0 >>> 3
 12.0 >>> 6
+== attention_multiply_adds: half-of-the-attention, mac < per_token
+12.0 >>> 6
 == forward: forward-pass-alone, forward < per_token
 6.0 >>> 2
 12.0 >>> 4
@@ -73,8 +75,17 @@ width * length * tokens >>> width * tokens * tokens
 12.0 * layers * >>> 12.0 *
 == attention_of_one_sequence: one-sequence, attention < per_token
 width * length * tokens >>> width * length * length
-== no_attention: other-number, attention < per_token
+== no_attention: attention-left-out, attention < per_token
 12.0 * layers >>> 0 * layers
+== matrices_of_one_layer: one-layer, formula < per_token
+parameters = layers * width >>> parameters = width
+== causal_pairs: masked-scores-left-out, causal < per_token
+width * length * tokens >>> width * (length + 1) / 2 * tokens
+== causal_pairs_forward: masked-scores-left-out, causal < per_token
+12.0 >>> 4.0
+width * length * tokens >>> width * (length + 1) / 2 * tokens
+== swapped: sequences-taken-for-tokens, attention < per_token
+width * length * tokens >>> width * sequences * tokens
 == a_sum: not-all-numbers, formula < per_token
     return {"weights": 6.0 * parameters * tokens, "attention": 12.0 * layers * width * length * tokens} >>>     return 6.0 * parameters * tokens + 12.0 * layers * width * length * tokens
 """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from course.profiles.clocked import StepPlan, clocked_step
+from ..models.clocked import StepPlan, clocked_step
 
 TWO_RANKS = StepPlan([(1.0, 2.0)] * 2, [(1, 0.5), (0, 0.25)], (1, 1), (0, 0), [[0.0] * 2] * 2, optimizer=1.0)
 

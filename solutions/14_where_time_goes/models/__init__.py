@@ -1,0 +1,1 @@
+"""What only this lab computes with."""
