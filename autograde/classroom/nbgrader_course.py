@@ -157,14 +157,14 @@ class Course:
             failed = [f"{printable(path.name)}: not collected: {UNCLEAR}" for path in unclear(inbound, lab)]
         except OSError as error:
             return [], [f"the exchange cannot be read: {describe(error)}; {note}"]
-        notices = []
+        notices, collecting = [], factory.collect(coursedir=self.directory, config=self.config, log=new_log())
         chosen = sorted({only} & {*students}) if only else students
         for student in run.count("collecting", chosen):
             folder = self.folder("submitted", student, lab)
             before = state(folder)
             try:
                 with changed(self.directory, assignment_id=lab, student_id=exactly(student)):
-                    messages = self._start(factory.collect, self.config, authenticator=Authenticator(), update=True)
+                    messages = self._run(collecting, authenticator=Authenticator(), update=True)
                 notices += map(printable, messages)
             except StepFailed as error:
                 failed.append(f"{printable(student)}: not collected: {error}")

@@ -27,6 +27,7 @@ def book(root: Path, lectures: tuple[str, ...]) -> None:
 
     With names, only these are run; the others stay as they were.
     """
+    from autograde.lectures.absent_labs import unlink_absent_labs
     from autograde.lectures.notebooks import find_lectures
     from autograde.lectures.site import BookError, build_site, stage
 
@@ -45,7 +46,8 @@ def book(root: Path, lectures: tuple[str, ...]) -> None:
         else:
             click.echo(f"{lecture.name}: ran in {seconds:.0f} s")
     try:
-        stage(root, every, ran)
+        for lab in unlink_absent_labs(stage(root, every, ran)):
+            click.echo(f"{lab}: not a lab of this course; what links it is text")
         click.echo(f"{build_site(root).relative_to(root)}: built")
     except BookError as error:
         raise click.ClickException(str(error)) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inside_ddp
 import pytest
 import torch
+from example_labs import lab_of_the_story
 from inside_ddp import NOTHING, TORCHS, WAYS, agree, of_least, ratios, slowest
 
 
@@ -38,6 +39,7 @@ def test_gradients_are_held_against_those_of_distributed_data_parallel():
 
 @pytest.mark.thorough
 def test_the_bench_runs_and_draws(bench, tmp_path):
+    lab_of_the_story("09_inside_ddp")
     said = bench("inside_ddp.py", "--turns", "2", "--pictures", str(tmp_path))
     for way in inside_ddp.WAYS:
         assert said.count(f"\n{way}  ") == 2, said

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 from classroom import REPOSITORY
+from example_labs import todos_of
+from labs_under_test import OURS
 
-from autograde.labs.folder import find_lab
+from autograde.labs.folder import find_lab, load_checks
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(1800)]
-LAB = "01_sgd_trajectories"
+LAB = min(OURS, key=lambda lab: len(todos_of(lab))).name
 BENCH = REPOSITORY / "bench"
 
 
@@ -27,8 +29,6 @@ def run(folder: Path) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Where a term took place, and what it said."""
-    if not (REPOSITORY / "solutions" / LAB / "lab.py").exists():
-        pytest.skip(f"there is no lab {LAB}")
     folder = tmp_path_factory.mktemp("term")
     done = run(folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -38,7 +38,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_it_ends_with_each_labs_cost_and_with_nothing_that_is_wrong(term):
     folder, said = term
     row, total, verdict = said.splitlines()[-3:]
-    assert re.fullmatch(r"\| `01` \| 2( \| [\d.]+){3} \| 1 \| [\d.]+ \| \d+ \|", row)
+    assert re.fullmatch(rf"\| `{LAB[:2]}` \| 2( \| [\d.]+){{3}} \| 1 \| [\d.]+ \| \d+ \|", row)
     assert total.startswith("2 students, 1 labs, ")
     assert verdict == "Every score, finding, page and mark is as it must be, and nothing is left behind."
     assert (folder / "course" / "class" / "report.html").exists()
@@ -60,16 +60,22 @@ def test_a_wrong_score_a_missing_finding_and_a_missing_student_are_named(term, t
     (student,) = handed_in
     table = (term[0] / "course" / "class" / LAB / "grades.csv").read_text()
     (line,) = (line for line in table.splitlines() if line.startswith(f"{student},"))
+    [first] = [check for check in load_checks(lab.checks) if check.todo == todos_of(lab)[0]]
+    heads, fields = table.splitlines()[0].split(","), line.split(",")
+    for head, lost in (("score", 1), (first.todo, 1)):
+        fields[heads.index(head)] = f"{float(fields[heads.index(head)]) - lost:g}"
     forged = tmp_path / "grades.csv"
     assert simulated_class.misgraded(lab, handed_in, term[0] / "course" / "class" / LAB / "grades.csv") == []
-    forged.write_text(table.replace(line, line.replace("10,10,2,4,4", "9,10,1,4,4")))
+    forged.write_text(table.replace(line, ",".join(fields)))
     assert simulated_class.misgraded(lab, handed_in, forged) == [
-        f"{LAB}, {student}: mse_gradient solution: 1 of 2 points for nothing"
+        f"{LAB}, {student}: {first.todo} solution: {first.points - 1:g} of {first.points:g} points for nothing"
     ]
     forged.write_text(table.replace(f"{line}\n", ""))
     assert simulated_class.misgraded(lab, handed_in, forged) == [f"{LAB}, {student}: not there "]
     wrong = {todo: simulated_class.Answer("forgotten", "", "factor-two") for todo in handed_in[student]}
-    assert len(simulated_class.misgraded(lab, {student: wrong}, term[0] / "course" / "class" / LAB / "grades.csv")) == 3
+    assert len(
+        simulated_class.misgraded(lab, {student: wrong}, term[0] / "course" / "class" / LAB / "grades.csv")
+    ) == len(wrong)
 
 
 def test_what_a_step_leaves_behind_is_named_once(tmp_path, monkeypatch):

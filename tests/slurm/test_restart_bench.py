@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from example_labs import lab_of_the_story
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_the_bench_of_restarts_tells_all_parts_of_both(on_slurm):
+    lab_of_the_story("11_failover")
     command = [sys.executable, ROOT / "bench" / "restarts.py", "--times", "1"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

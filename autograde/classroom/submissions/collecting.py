@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -56,10 +57,11 @@ class PlainCollect(ExchangeCollect):
         due = deadlines(self.coursedir.db_url, course, lab) if self.before_duedate else Deadlines(None)
         self.found: dict[str, list[HandIn]] = {}
         asked = f"{self.coursedir.student_id or '*'}+{lab}+*"
-        for each in hand_ins(Path(self.inbound_path), lab):
+        handed_in, without_name = self.inbound
+        for each in handed_in:
             if fnmatchcase(each.path.name, asked):
                 self.found.setdefault(each.name.student, []).append(each)
-        for path in unclear(Path(self.inbound_path), lab):
+        for path in without_name:
             if fnmatchcase(path.name, asked):
                 self.log.warning("%s is not collected: %s", path, UNCLEAR)
         for student, submissions in self.found.items():
@@ -67,6 +69,13 @@ class PlainCollect(ExchangeCollect):
             submissions.sort(key=lambda each: (each.name.when <= last, each.name.when), reverse=True)
         choices = {student: read_choice(self.root, course, lab, student) for student in self.found}
         self.chosen = {student: parse_utc(time) for student, time in choices.items() if time}
+
+    @cached_property
+    def inbound(self) -> tuple[list[HandIn], list[Path]]:
+        """What was handed in, and what has an unclear name. It is read once, also where this is started for one
+        student after the other."""
+        folder, lab = Path(self.inbound_path), self.coursedir.assignment_id
+        return hand_ins(folder, lab), unclear(folder, lab)
 
     def copy_files(self) -> None:
         """Collect each student's new submission, if there is one."""
