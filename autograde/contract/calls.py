@@ -35,6 +35,13 @@ def type_in_words(value: Any) -> str:
     return "None" if value is None else with_article(type(value).__name__)
 
 
+def floats_in_words(value: Any, most: int) -> list[float | str] | str:
+    """Up to so many entries of a list or tuple, of those that are no floats their types; of anything else, its type."""
+    if not isinstance(value, (list, tuple)):
+        return type_in_words(value)
+    return [float(each) if isinstance(each, float) else type_in_words(each) for each in value[:most]]
+
+
 def with_article(noun: str) -> str:
     """The noun after "a" or "an", by its first letter."""
     return f"{'an' if noun[:1].lower() in set('aeio') else 'a'} {noun}"

@@ -17,6 +17,8 @@ from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import as_plain, fingerprint, read_checkpoint, state_of, write_as_a_gpu
 from autograde.probes.file_watch import half_a_file, leave_half, watched_folder
 
+FILE = "0.pt"  # name of the file that a call loads
+
 
 @unjudged(others="the next call finds half of each, and that is judged")
 class Moment(Evidence):
@@ -52,7 +54,7 @@ class Saved(Evidence):
 
 @judged_in_places(error="it may have any words")
 class Loaded(Evidence):
-    """A call of `loading_calls`. value, error: what was returned or raised. model, optimizer: their states then."""
+    """A `loading_call`. value, error: what was returned or raised. model, optimizer: their states then."""
 
     value: Any
     error: str | None
@@ -118,47 +120,43 @@ def saving_calls(
     return calls
 
 
-def loading_calls(
+def loading_call(
     rank: CallRank,
-    filename: str,
     load: Callable,
-    case: dict,
-    files: Sequence[tuple[str, dict]],
+    call: dict,
+    entries: dict,
     *,
     before: Callable[[], None] = lambda: None,
     after: Callable[[], dict] = dict,
-) -> list[dict]:
-    """Runs on each rank: a call of `load(path, model, optimizer)` for each file, into a model of its own.
+) -> dict:
+    """Runs on each rank: `load(path, model, optimizer)` of a file that is alone in its folder, into a new model.
 
-    filename: of the student's code, for errors. case: `seed` and `optimizer` of what the files hold; `from_gpu`,
-    whether a GPU wrote them, as where this is left out; `fresh`, seed of the models that are given. files: of each the
-    kind, see `write_checkpoint`, and what a good one holds beside model and optimizer. before, after: called close to
-    each call; `after` gives what is noted with it.
+    call: `kind` of the file, see `write_checkpoint`; `seed` and `optimizer` of what it holds; `from_gpu`, whether a GPU
+    wrote it, as where this is left out; `fresh`, seed of the model that is given. entries: what a good file holds
+    beside model and optimizer. before, after: called close to the call; `after` gives what is noted with it.
     """
-    calls = []
-    for number, (kind, entries) in enumerate(files):
-        path = os.path.join(rank.folder, f"{number}.pt")
-        if rank.rank == 0:
-            model, optimizer = after_steps(case["seed"], case["optimizer"])
-            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            write_checkpoint(
-                path, kind, {**state, **entries}, write_as_a_gpu if case.get("from_gpu", True) else torch.save
-            )
-        model, optimizer = after_steps(case["fresh"] + number, case["optimizer"], steps=0)
-        model = DistributedDataParallel(model)
-        rank.meet()
-        before()
-        value = error = None
-        try:
-            value = load(path, model, optimizer)
-        except NotImplementedError:
-            raise
-        except (Exception, SystemExit) as raised:
-            error = describe(raised, filename).replace(f"{rank.folder}{os.sep}", "")
-        noted = after()
-        calls.append({"value": as_plain(value), "error": error, **state_of(model.module, optimizer), **noted})
-        rank.meet()
-    return calls
+    folder = os.path.join(rank.folder, str(rank.number))
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, FILE)
+    if rank.rank == 0:
+        model, optimizer = after_steps(call["seed"], call["optimizer"])
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), **entries}
+        write_checkpoint(path, call["kind"], state, write_as_a_gpu if call.get("from_gpu", True) else torch.save)
+    model, optimizer = after_steps(call["fresh"], call["optimizer"], steps=0)
+    model = DistributedDataParallel(model)
+    rank.meet()
+    before()
+    value = error = None
+    try:
+        value = load(path, model, optimizer)
+    except NotImplementedError:
+        raise
+    except (Exception, SystemExit) as raised:
+        error = describe(raised, rank.subject.filename).replace(f"{folder}{os.sep}", "")
+    noted = after()
+    found = {"value": as_plain(value), "error": error, **state_of(model.module, optimizer), **noted}
+    rank.meet()
+    return found
 
 
 def write_checkpoint(path: str, kind: str, state: dict[str, Any], save: Callable[[Any, str], None]) -> None:

@@ -33,7 +33,8 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.communication.collectives": ("Collectives", "in_step"),
     "rubric.communication.reductions": ("one_allreduce", "result_of_reduction"),
     "rubric.communication.origin": ("EMPTY", "Due", "follows", "stays"),
-    "rubric.training.means": ("MeanOnAll", "came_of", "due_of", "evaluated"),
+    "rubric.training.means": ("MeanOnAll", "came_of", "due_of"),
+    "rubric.training.evaluation": ("evaluated", "mode_stays", "no_graph"),
     "rubric.training.parts": ("Part", "accuracy_parts", "apart", "loss_parts"),
     "rubric.training.one_process": (
         *("expected_gradient", "mean_gradient", "mean_over_samples", "same_gradient", "with_gradients"),
@@ -64,7 +65,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.checkpoints.contents": ("short",),
     "rubric.checkpoints.saving": (
         *("WRITERS", "always_whole", "folder_clean", "returns_after", "right_content", "right_writer"),
-        *("saving_broke_off", "written"),
+        *("saves_alone", "saving_broke_off", "written"),
     ),
     "rubric.checkpoints.loading": (
         *("REFUSED", "REFUSED_WRONGLY", "accepted", "errors_of", "misfit", "nothing_there", "state_loaded"),

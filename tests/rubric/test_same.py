@@ -71,6 +71,9 @@ def test_places_on_ranks_are_said_in_words():
     told = on_ranks("the list", "batch")
     assert told(None, (2,)) == "On rank 2, the list"
     assert told(None, (2, 1, 0)) == "On rank 2, batch 1, entry 0 of the list"
+    shards = on_ranks("`{}` of shard {}")
+    assert shards(None, (2, "grad", 1)) == "On rank 2, `grad` of shard 1"
+    assert shards(None, (2, "grad", 1, 5)) == "On rank 2, entry 5 of `grad` of shard 1"
 
 
 def test_words_of_a_lab_stand_in_place_of_the_librarys():

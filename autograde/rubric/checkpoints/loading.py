@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from autograde.probes.checkpoint_calls import FILE
 from autograde.rubric.checkpoints.contents import same, short, state_before, state_in_file
 from autograde.rubric.judge import Call
 from autograde.rubric.mistakes import Gives, Mistakes, changed
@@ -44,7 +45,6 @@ some-ranks-refuse: For a file that does not fit, {who} returned as if all was we
 error-names-no-file: The error for a file that does not fit does not say which file it is: {error}
 """)
 
-FILE = "0.pt"  # name of the file that a call loads
 OTHER_MODELS = {
     "missing": "in which some weights of this one are missing: those keep their random values",
     "unexpected": "which has more weights than this one: those are lost",

@@ -36,6 +36,9 @@ call. Every kill adds another one.
 returns-too-early: {who} returned before the new file was there. What does a rank find there
 that reads the file at once?
 
+save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and {who:goes|go} on. All ranks have to call it: it
+decides by itself who writes, and no rank leaves it before the file is there.
+
 others-removed: After a call, the folder lacks {names}, which your function did not write: which files may your code
 remove?
 """)
@@ -154,6 +157,16 @@ MOVES = Errors(
     other_disk="cross-device",
     every_rank_writes="^FileNotFoundError: .* -> ",  # of several that move one file, one comes first
 )
+
+
+def saves_alone(run: Run) -> Wrong | None:
+    """Rank 0 alone calls `save_checkpoint`, which meets the others by mpi4py, from a line of the student's; nothing
+    else does."""
+    last = [log[-1] if log else None for log in run.events]
+    saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
+    if run.state not in ("hang", "too-slow") or run.full or not saving[0] or last[0]["end"] is not None:
+        return None
+    return words.on_ranks("save-on-rank-0", [rank for rank, saves in enumerate(saving) if not saves], run.report)
 
 
 def saving_broke_off(run: Run) -> Wrong | None:

@@ -1,4 +1,4 @@
-"""Judges of a mean over what all ranks hold, such as a loss or an accuracy, and of the model that it is found with."""
+"""Judges of a mean over what all ranks hold, such as a loss or an accuracy."""
 
 from __future__ import annotations
 
@@ -48,13 +48,6 @@ wrong-divisor: The result is {actual:.6g}: the sum over all {what}, divided by {
 {expected:.6g} is expected. Which number do you divide by?
 """
 KEYS = tuple(key for key in Words(MEANS).messages if key != "wrong-divisor")  # of those that give a value
-words = Words("""
-not-eval-mode: The model is not in eval mode while it is evaluated: dropout drops, and BatchNorm uses the statistics of
-the batch and keeps a record of them.
-
-mode-not-restored: The model came in {came} mode. Afterwards, on {who}, it is in the other one, and whoever called your
-function goes on in the wrong mode.
-""")
 
 
 @dataclass(frozen=True)
@@ -165,14 +158,3 @@ def due_of(parts: Sequence[Part], size: int, expected: float, n: int, beside: Se
 def is_whole(parts: Sequence[Part]) -> bool:
     """Whether whole numbers are added up, such as hits."""
     return all(float(part.total).is_integer() for part in parts)
-
-
-def evaluated(training: Sequence[bool], came: bool, left: Sequence[bool]) -> Wrong | None:
-    """The model is in eval mode in all forward passes, and afterwards in the mode in which it came.
-
-    training: whether it was in train mode, of each pass. came: the same, before the call; left: after it, by rank.
-    """
-    if any(training):
-        return words("not-eval-mode")
-    other = [rank for rank, mode in enumerate(left) if mode != came]
-    return words.on_ranks("mode-not-restored", other, came="train" if came else "eval")

@@ -224,15 +224,17 @@ def by_rank(expected: Any, size: int) -> Sequence[Any]:
 def on_ranks(what: str, *entries: str) -> Callable[[Call, Place], str]:
     """For `Same(where=...)`, of values by rank: "on rank 2, the list", "on rank 2, batch 1 of the list".
 
-    what: of a rank, in words. entries: what the numbers behind the rank's count; "entry" if there is no word for one.
+    what: of a rank, in words; each "{}" in it stands for the next number or name of the place. entries: what the
+    numbers behind these count; "entry" if there is no word for one.
     """
+    named = what.count("{}")
 
     def where(call: Call, place: Place) -> str:
         if not place:
             return what
-        rank, *inner = place
-        names = [*entries, *["entry"] * len(inner)]
-        parts = [f"{name} {number}" for name, number in zip(names, inner, strict=False)]
-        return f"On rank {rank}, {', '.join(parts)} of {what}" if parts else f"On rank {rank}, {what}"
+        rank, names, inner = place[0], place[1 : 1 + named], place[1 + named :]
+        nouns = [*entries, *["entry"] * len(inner)]
+        parts = ", ".join(f"{noun} {number}" for noun, number in zip(nouns, inner, strict=False))
+        return f"On rank {rank}, {parts and f'{parts} of '}{what.format(*names)}"
 
     return where

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from course.figures.contrast import ink_on
 from course.figures.drawing import Drawing, arrow, box, drawing, text
@@ -55,7 +55,4 @@ def reshard_picture(saved: Sequence[int], loaded: Sequence[int]) -> Drawing:
 
 def borders(rows: Sequence[int]) -> list[tuple[int, int]]:
     """First row of each rank, and the one after its last."""
-    ends = [0]
-    for each in rows:
-        ends.append(ends[-1] + each)
-    return [*pairwise(ends)]
+    return [*pairwise(accumulate(rows, initial=0))]

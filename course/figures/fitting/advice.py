@@ -42,12 +42,10 @@ def price(setting: Setting, choice: Choice) -> Price:
     )
 
 
-def duration(setting: Setting, choice: Choice) -> float:
-    """How long a step takes, apart from what waits: its work, or what it sends for weights, whichever is longer.
-
-    In the time that a GPU computes a token.
+def duration(setting: Setting, cost: Price) -> float:
+    """How long a step of this price takes, apart from what waits: its work, or what it sends for weights, whichever is
+    longer. In the time that a GPU computes a token.
     """
-    cost = price(setting, choice)
     work = setting.micro_batches * setting.tokens * (1 + cost.recomputed)
     weights = setting.billions * 1e9 * BYTES[setting.precision]["weights"]
     return max(work, setting.hidden_from * cost.sent / (EACH[3] * weights))
@@ -57,10 +55,12 @@ def ways(setting: Setting, tensor: int = 1, context: int = 1) -> list[Choice]:
     """The stages of ZeRO with and without recomputation, from the fastest step to the slowest, for the same cuts."""
     stages = range(len(ONCE)) if setting.gpus > tensor else range(1)
     found = [Choice(stage, again, tensor, context) for again in (False, True) for stage in stages]
-    return sorted(
-        found,
-        key=lambda each: (duration(setting, each), price(setting, each).sent, each.recompute, each.stage),
-    )
+
+    def slowness(choice: Choice) -> tuple:
+        cost = price(setting, choice)
+        return duration(setting, cost), cost.sent, choice.recompute, choice.stage
+
+    return sorted(found, key=slowness)
 
 
 def advised(setting: Setting) -> Choice | None:

@@ -14,25 +14,20 @@ from autograde.rubric import (
     Words,
     accuracy_parts,
     apart,
-    evaluated,
     first_of,
     given,
     guesses_of,
     hits_of,
     lacking,
     mistakes_by_rank,
+    mode_stays,
+    no_graph,
     once,
 )
 
 from ..probes import evaluate
 
 words = Words("""
-graph-recorded: While the model predicts, torch records a graph for a backward pass that never comes. That takes memory
-and time.
-
-gradients-left-off: After the call, torch records no gradients any more on {who}: the next training fails. What you
-switch off, switch on again, or use a `with` block.
-
 share-too-large: The ranks evaluate {counts} of {n:sample}. In fair shares no rank has more than {most}.
 
 not-evaluated: No rank has shown the model {missing} of the {n:sample}. Are samples lost where the ranks cannot share
@@ -74,17 +69,13 @@ def accuracy(call):
     return min(of_these, key=lambda each: abs(each - (call.seen[0].value.value or 0.0)))
 
 
-def modes(call):
-    passes = [each for own in call.of("passes") for each in own]
-    wrong = evaluated([each.train for each in passes], call.arguments["train"], call.of("train"))
-    wrong = wrong or (words("graph-recorded") if any(each.graph for each in passes) else None)
-    return wrong or words.on_ranks("gradients-left-off", [rank for rank, on in enumerate(call.of("records")) if not on])
+MODES = first_of(mode_stays, no_graph)
 
 
 def modes_without_samples(call):
     """Of ranks that have no sample; where others leave the same behind, that is judged by itself."""
     busy = [seen for seen in call.seen if seen.passes]
-    return None if modes(replace(call, seen=busy)) else modes(call)
+    return None if MODES(replace(call, seen=busy)) else MODES(call)
 
 
 def fair(call):
@@ -163,7 +154,7 @@ CHECK = CallCheck.of(
         0.75,
         "while the model predicts, it is in eval mode, and no graph is recorded; afterwards the model is in the mode "
         "in which it came, and torch records gradients",
-        modes,
+        MODES,
         on=enough,
     ),
     Criterion(

@@ -2,18 +2,13 @@
 it begins."""
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_pairs
-from autograde.rubric import CallCheck, Criterion, Mistakes, Same, Words, changed, first_of, of_seen, on_ranks
+from autograde.rubric import CallCheck, Criterion, Mistakes, Same, changed, first_of, of_seen, on_ranks, saves_alone
 
 from ..probes import train
 from ..shared.model import trained
 from .epochs import GOES_ON, GOES_ON_WRONGLY, ORDERS, OTHER_ORDERS, loaded, something, there
 from .history import NEAR, OTHER_STEPS, STEPS, replayed
 from .saves import OTHER_SAVES, SAVES, whole_state
-
-words = Words("""
-save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and {who:goes|go} on. All ranks have to call it: it
-decides by itself who writes, and no rank leaves it before the file is there.
-""")
 
 
 def losses(call, by_epoch=None):
@@ -48,15 +43,6 @@ OTHER_LOSSES = Mistakes(
         ),
     ),
 )
-
-
-def broke_off(run):
-    """Rank 0 alone saves: the probe's own `save_checkpoint` meets in a barrier of mpi4py, from a line of the
-    student's; nothing else does."""
-    last = [log[-1] if log else None for log in run.events]
-    saving = [each is not None and each["kind"] == "barrier" and each["line"] is not None for each in last]
-    waits = run.state == "hang" and saving[0] and last[0]["end"] is None and not any(saving[1:])
-    return words.on_ranks("save-on-rank-0", range(1, len(last)), run.report) if waits else None
 
 
 def fits(case, arguments, seen):
@@ -129,7 +115,7 @@ CHECK = CallCheck.of(
     ),
     inputs=("epochs", "accumulate"),
     repeats=False,
-    broke_off=broke_off,
+    broke_off=saves_alone,
     fits=fits,
     consolidation="A resume needs little: the state, the number of the last finished epoch, and orders that follow "
     "from the epoch alone. One and the same call starts a training and goes on with it.",

@@ -13,9 +13,10 @@ from autograde.rubric import (
     Ranks,
     Same,
     Words,
-    evaluated,
     first_of,
     given,
+    mode_stays,
+    no_graph,
     on_ranks,
     once,
 )
@@ -33,11 +34,6 @@ rank-0-alone: Rank 0 would wait for ever: it alone runs the model through Distri
 buffers to all the others.
 
 model-changed: After validation, the model's parameters, buffers or gradients are not what they were before.
-
-graph-built: Validation records a graph for a backward pass that never comes. That takes memory.
-
-gradients-left-off: After the call, torch records no gradients any more on {who}: the next training fails. What you
-switch off, switch on again, or use a `with` block.
 
 empty-rank: Where a rank has no batch, {who:raises|raise} an error ({error}). What should such a rank contribute, so
 that the others can go on?
@@ -72,17 +68,6 @@ def no_number(call):
     missing = [rank for rank, value in enumerate(call.of("value")) if value.value is None]
     alone = missing and ({*missing} <= without_batch(call.arguments) or 0 in missing)
     return {"who": Ranks(missing)} if alone and without_batch(call.arguments) else False
-
-
-def modes(call):
-    passes = [each.train for own in call.of("passes") for each in own]
-    return evaluated(passes, call.arguments["train"], call.of("train"))
-
-
-def no_graph(call):
-    if any(each.graph for own in call.of("passes") for each in own):
-        return words("graph-built")
-    return words.on_ranks("gradients-left-off", [rank for rank, on in enumerate(call.of("records")) if not on])
 
 
 def nobody_waits(call):
@@ -141,7 +126,7 @@ CHECK = CallCheck.of(
         "mode",
         1,
         "batches run in eval mode; afterwards the model is in the mode in which it came",
-        modes,
+        mode_stays,
     ),
     Criterion(
         "mean",

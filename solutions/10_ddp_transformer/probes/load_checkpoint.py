@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import decoded, judged_in_calls
 from autograde.fixtures.stepped import group_device
-from autograde.probes.checkpoint_calls import Loaded, loading_calls
+from autograde.probes.checkpoint_calls import Loaded, loading_call
 
 
 @judged_in_calls(model="of a file that does not fit, the error is judged", optimizer="as the model")
@@ -23,8 +20,7 @@ class Seen(Loaded):
 
 def call(load_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:
     """A call for one file, into a model of its own."""
-    folder, given = os.path.join(rank.folder, str(rank.number)), []
-    Path(folder).mkdir(exist_ok=True)
+    given = []
 
     def load(path: str, model: Any, optimizer: Any) -> Any:
         given[:] = model, optimizer
@@ -35,10 +31,7 @@ def call(load_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:
         held = {id(each) for group in optimizer.param_groups for each in group["params"]}
         return {"stepped": held == {id(each) for each in model.parameters() if each.requires_grad}}
 
-    file = call["kind"], {"epoch": call["epoch"]}
-    own = replace(rank, folder=folder)
-    [seen] = loading_calls(own, rank.subject.filename, load, call, [file], after=stepped)
-    return decoded(Seen, seen)
+    return decoded(Seen, loading_call(rank, load, call, {"epoch": call["epoch"]}, after=stepped))
 
 
 PROBE = CallProbe(Seen, call, needs="torch", deadline=10)

@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 from autograde.contract.call_probe import CallRank
-from autograde.contract.calls import type_in_words
+from autograde.contract.calls import floats_in_words
 from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.fixtures.awkward_translator import AwkwardTranslator, state_row
 from autograde.fixtures.stepped import group_device
@@ -71,12 +71,9 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     value = train(wrapped, loader, optimizer, loss_fn, call["epochs"], call["accumulate"], training.path)
     saved = [*training.saved, training.file()] if training.told else []
     rank.meet()
-    losses: Any = type_in_words(value)
-    if isinstance(value, (list, tuple)):
-        losses = [float(each) if isinstance(each, float) else type_in_words(each) for each in value[:MOST]]
     noted = {name: getattr(training, name) for name in ("begins", "other", "weights", "momentum")}
     noted |= {"told": training.told[:MOST], "saved": saved[:MOST], "steps": training.steps[:MOST]}
-    return Seen(case.get("dies", False), **noted, ends=state_row(model), losses=losses)
+    return Seen(case.get("dies", False), **noted, ends=state_row(model), losses=floats_in_words(value, MOST))
 
 
 PROBE = KillingProbe(Seen, call, names, needs="torch")

@@ -110,7 +110,7 @@ loss / tokens >>> loss
 \n    model.train(mode) >>>
 == always_train_afterwards: mode-not-restored, docs < in_two_reductions
 train(mode) >>> train()
-== graph_built: graph-built, docs < in_two_reductions
+== graph_built: graph-recorded, docs < in_two_reductions
 no_grad >>> enable_grad
 loss += >>> loss = loss +
 == gradients_cleared: model-changed, docs < in_two_reductions

@@ -14,6 +14,7 @@ from autograde.rubric import (
     nothing_starts_or_ends,
     of_seen,
     on_ranks,
+    saves_alone,
     words_on_rules,
 )
 
@@ -24,9 +25,6 @@ from .saves import SAVED_WRONGLY, SAVES
 NEAR = Rounding(1e-9)
 KEPT, OWN = Rules(zeroed=False), Rules(combine="own")
 words = Words("""
-save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and {who:goes|go} on. All ranks have to call it: it
-decides by itself who writes, and no rank leaves it before the file is there.
-
 other-samples: {when}, rank {rank} trains on samples {actual} in step {step}, at {place} (epoch, consumed); expected are
 {expected}.
 
@@ -135,17 +133,6 @@ def losses(call):
     return [[each if isinstance(each, float) else 0.0 for each in own] for own in call.of("losses")]
 
 
-def broke_off(run):
-    """Rank 0 alone saves: the probe's own `save_checkpoint` communicates by mpi4py, from a line of the student's;
-    nothing else does."""
-    last = [log[-1] if log else None for log in run.events]
-    saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
-    waits = run.state in ("hang", "too-slow") and saving[0] and last[0]["end"] is None and not run.full
-    return words.on_ranks(
-        "save-on-rank-0", [rank for rank, saves in enumerate(saving) if waits and not saves], run.report
-    )
-
-
 def case(rng, ranks, own, batch, every, *calls, pad=0, dropout=0.3, begin=None, kill=None):
     """own: samples of a rank, of which `pad` are padding. calls: `epochs`, up to which it trains, and `stop`, after how
     many steps all ranks are to leave, or None. begin: the place of a checkpoint that is there before, or None. kill:
@@ -201,7 +188,7 @@ CHECK = CallCheck.of(
     DeviceCriterion(0.5, "batches are moved to the model's device"),
     inputs=("epochs",),
     gpu_case=lambda rng: case(rng, [0, 1], 2, 2, 1, (1, None), dropout=0.0),
-    broke_off=broke_off,
+    broke_off=saves_alone,
     consolidation="One call starts a training and goes on with it, because all that it depends on is in the checkpoint "
     "or follows from it. What a failure costs are the steps since the last one.",
 )

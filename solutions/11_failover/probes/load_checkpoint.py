@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import decoded, judged_in_calls
-from autograde.probes.checkpoint_calls import Loaded, loading_calls
+from autograde.probes.checkpoint_calls import Loaded, loading_call
 
 from ..shared.training import generator_after
 
@@ -35,11 +33,8 @@ def call(load_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:
     """A call for one file, into a model of its own."""
     own = generator_after(call["own"][rank.rank]).get_state()
     entries = dict(zip(("epoch", "consumed"), call["place"], strict=True))
-    file = call["kind"], {**entries, "random": states_of(call["saved"], call["gpus"])}
-    folder = os.path.join(rank.folder, str(rank.number))
-    os.makedirs(folder, exist_ok=True)
-    [seen] = loading_calls(
-        *(replace(rank, folder=folder), rank.subject.filename, load_checkpoint, call, [file]),
+    seen = loading_call(
+        *(rank, load_checkpoint, call, {**entries, "random": states_of(call["saved"], call["gpus"])}),
         before=lambda: torch.set_rng_state(own),
         after=lambda: {"drawn": torch.rand(1, dtype=torch.float64).item()},
     )

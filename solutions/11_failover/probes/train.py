@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -11,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 from autograde.contract.call_probe import CallRank
-from autograde.contract.calls import type_in_words
+from autograde.contract.calls import floats_in_words
 from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.fixtures.numbered_net import NumberedSet
 from autograde.fixtures.stepped import group_device
@@ -70,10 +69,7 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     value = train(model, loader, optimizer, cross_entropy, call["epochs"], case["every"], path, preemption)
     for ids, _ in training.shown if training.steps else ():
         training.steps[-1][0].extend(ids)
-    losses: Any = type_in_words(value)
-    if isinstance(value, (list, tuple)):
-        losses = [float(each) if isinstance(each, float) else type_in_words(each) for each in value[:MOST]]
-    steps = [Step(*each) for each in training.steps[:MOST]]
+    losses, steps = floats_in_words(value, MOST), [Step(*each) for each in training.steps[:MOST]]
     return Seen(case.get("dies", False), training.begins, losses, steps, training.asked[:MOST], training.saves[:MOST])
 
 

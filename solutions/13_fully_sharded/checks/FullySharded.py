@@ -20,6 +20,7 @@ from autograde.rubric import (
     given,
     lacking,
     of_record,
+    on_ranks,
     once,
 )
 from course.watch.notes import note_of
@@ -86,9 +87,7 @@ def trained(call, times=1.0):
     return [{"the losses": losses[rank], "`parameters()`": [own[rank] for own in shards]} for rank in ranks]
 
 
-def where(call, place):
-    rank, name, *entry = place
-    return f"On rank {rank}, {f'entry {entry[0]} of ' if entry else ''}{name}"
+where = on_ranks("{}")
 
 
 def other_parameters(call, off):

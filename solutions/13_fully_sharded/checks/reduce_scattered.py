@@ -17,6 +17,7 @@ from autograde.rubric import (
     named,
     of_record,
     of_seen,
+    on_ranks,
     once,
 )
 
@@ -85,11 +86,6 @@ def behind(call):
         for rank, (own, due) in enumerate(zip(call.of("grads"), grads(call), strict=True))
         for seen, each, shape in zip(own, due, shapes_of(call.arguments), strict=True)
     )
-
-
-def where(call, place):
-    rank, number, *entry = place
-    return f"On rank {rank}, {f'entry {entry[0]} of ' if entry else ''}`.grad` of shard {number}"
 
 
 def gone(call):
@@ -169,7 +165,7 @@ MEAN = (
     "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, and zeros behind "
     "the last row (a `.grad` of None counts as zeros)"
 )
-GRADS = Same(of_seen("grads"), grads, where)
+GRADS = Same(of_seen("grads"), grads, on_ranks("`.grad` of shard {}"))
 ONE = "one reduce-scatter for the layer, and no other communication"
 SYNC = given("sync")
 
