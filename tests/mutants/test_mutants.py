@@ -166,9 +166,9 @@ def test_a_mutant_is_graded_again_when_its_check_or_what_runs_beside_it_has_chan
     assert run.Keys(lab).of(mutant) != before
 
 
-def test_a_mutant_is_graded_again_when_a_judge_of_the_library_has_changed(monkeypatch):
-    lab, read = find_lab(REPOSITORY, RUBRIC_LAB), Path.read_bytes
-    mutant = Mutant(Answer("partial_sum", "solution", "return 1.0"), "constant", "return 2.0")
+def test_a_mutant_is_graded_again_when_a_judge_of_the_library_has_changed(monkeypatch, tmp_path):
+    lab, read = find_lab(make_course(tmp_path), LAB), Path.read_bytes
+    mutant = Mutant(Answer("double", "solution", "return 1.0"), "constant", "return 2.0")
     before = run.Keys(lab).of(mutant)
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.parent.name == "values"))
     assert run.Keys(lab).of(mutant) != before
