@@ -213,9 +213,9 @@ def test_a_link_leads_from_a_lab_to_its_lecture_and_back(page):
     page.goto(f"lab/tree/labs/{lab.name}/{lab.notebook}?token={TOKEN}&reset")
     shown = page.locator(".jp-NotebookPanel:visible .jp-Notebook")
     shown.get_by_role("link", name=lecture).first.click(timeout=START)
-    expect(shown.get_by_role("heading", level=1)).to_contain_text(lecture, timeout=START)
+    expect(shown.get_by_role("heading", level=1).first).to_contain_text(lecture, timeout=START)
     shown.get_by_role("link", name=back).first.click(timeout=START)
-    expect(shown.get_by_role("heading", level=1)).to_contain_text(title_of(lab), timeout=START)
+    expect(shown.get_by_role("heading", level=1).first).to_contain_text(title_of(lab), timeout=START)
 
 
 def linked_both_ways() -> tuple[Lab, str, str]:
