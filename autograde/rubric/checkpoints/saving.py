@@ -6,7 +6,7 @@ rank's number on its node, `local`. It shows `calls`, a `Saved` each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from autograde.probes.checkpoint_calls import Saved
 from autograde.rubric.breaks import Errors
@@ -159,14 +159,19 @@ MOVES = Errors(
 )
 
 
-def saves_alone(run: Run) -> Wrong | None:
-    """Rank 0 alone calls `save_checkpoint`, which meets the others by mpi4py, from a line of the student's; nothing
-    else does."""
-    last = [log[-1] if log else None for log in run.events]
-    saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
-    if run.state not in ("hang", "too-slow") or run.full or not saving[0] or last[0]["end"] is not None:
-        return None
-    return words.on_ranks("save-on-rank-0", [rank for rank, saves in enumerate(saving) if not saves], run.report)
+def saves_alone(*kinds: str) -> Callable[[Run], Wrong | None]:
+    """For `CallCheck.of(broke_off=...)`: rank 0 alone calls the probe's `save_checkpoint`. kinds: of the calls in which
+    that meets the other ranks, by mpi4py and from a line of the student's, as nothing else does."""
+
+    def judge(run: Run) -> Wrong | None:
+        last = [log[-1] if log else None for log in run.events]
+        by_student = [each is not None and each["library"] == "mpi4py" and each["line"] is not None for each in last]
+        saving = [known and each["kind"] in kinds for known, each in zip(by_student, last, strict=True)]
+        if run.state not in ("hang", "too-slow") or run.full or not saving[0] or last[0]["end"] is not None:
+            return None
+        return words.on_ranks("save-on-rank-0", [rank for rank, saves in enumerate(saving) if not saves], run.report)
+
+    return judge
 
 
 def saving_broke_off(run: Run) -> Wrong | None:

@@ -115,7 +115,7 @@ CHECK = CallCheck.of(
     ),
     inputs=("epochs", "accumulate"),
     repeats=False,
-    broke_off=saves_alone,
+    broke_off=saves_alone("barrier"),
     fits=fits,
     consolidation="A resume needs little: the state, the number of the last finished epoch, and orders that follow "
     "from the epoch alone. One and the same call starts a training and goes on with it.",

@@ -188,7 +188,7 @@ CHECK = CallCheck.of(
     DeviceCriterion(0.5, "batches are moved to the model's device"),
     inputs=("epochs",),
     gpu_case=lambda rng: case(rng, [0, 1], 2, 2, 1, (1, None), dropout=0.0),
-    broke_off=saves_alone,
+    broke_off=saves_alone("allgather", "barrier"),
     consolidation="One call starts a training and goes on with it, because all that it depends on is in the checkpoint "
     "or follows from it. What a failure costs are the steps since the last one.",
 )
