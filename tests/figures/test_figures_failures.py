@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from noted_attempts import AGAIN, KILLED, RANKS, saves, steps
+from drawn_attempts import AGAIN, KILLED, RANKS, saves, steps
 
 from course.figures.failures import young
 from course.figures.failures.attempts import Attempt, failures_of

@@ -19,10 +19,12 @@ from autograde.sandbox.resources.limits import Limits
 LOOKS_AROUND = """
 def double(x):
     import os, sys
-    modules = [name for name in sys.modules if name.startswith(("autograde", "lockstep_lab"))]
     package = os.path.dirname(sys.modules["autograde"].__file__)
     files = os.listdir(".") + os.listdir(package) + os.listdir(os.path.dirname(package))
-    raise ValueError(" ".join(sorted(modules)) + " | " + " ".join(sorted(files)))
+    own = [name.partition(".")[2] for name in sys.modules if name.startswith("lockstep_lab")]
+    there = " ".join([*files, *own, *(name for name in sys.modules if name.startswith("autograde"))])
+    judging = [word for word in ("rubric", "checks", "criteria", "solutions", "tests") if word in there]
+    raise ValueError(f"{len(files)} files; {' '.join(sorted(own))}; {judging}; {'course' in files}")
 """
 
 
@@ -47,6 +49,5 @@ def test_a_student_s_code_finds_the_probes_in_the_sandbox_and_no_check(tmp_path:
     with Sandboxes(lab, Limits()) as sandboxes:
         marked = examine(lab, answers, 1, sandboxes).marked
     seen = marked[0].result.findings[0].message
-    assert ".probes.double" in seen and ".shared.parts" in seen
-    assert "| " in seen and "course" in seen
-    assert not [word for word in ("rubric", ".checks", "criteria", "solutions", "tests") if word in seen]
+    assert " probes.double " in seen and " shared.parts;" in seen
+    assert "; []; True" in seen

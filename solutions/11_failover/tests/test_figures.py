@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from noted_attempts import AGAIN, KILLED, RANKS, saves, steps
+from drawn_attempts import AGAIN, KILLED, RANKS, saves, steps
 from PIL import Image
 
 from course.figures.failures import young
