@@ -443,8 +443,9 @@ def diagnose(trace: list) -> str:
     trace: by rank, from one rank on, the spans of one step, as the six above have them:
     `Span(kind, start, end, name)`, in seconds by one clock for all ranks. Spans of kind
     "step" and "part" are made of others. Spans of kind "compute" are "forward N" and
-    "backward N" for layer N, which has its gradient then, and last "optimizer", which
-    begins when all all-reduces are complete. Returns one of these texts:
+    "backward N" for layer N, which has its gradient then, and mostly, at the end, one
+    "optimizer", which begins when all all-reduces are complete.
+    Returns one of these texts:
 
     "loader": a rank, or each, waits for its batch, in a span of kind "loading".
     "synchronisation": on a rank, or on each, the device has nothing to do because the

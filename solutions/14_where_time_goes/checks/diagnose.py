@@ -58,6 +58,10 @@ def first(kind):
     return lambda trace: seconds(trace[0], kind)
 
 
+def added(kind):
+    return lambda call: lambda trace: sum(seconds(spans, kind) for spans in trace)
+
+
 def whole(choose):
     return lambda trace: choose([seconds(spans, "communication") for spans in trace])
 
@@ -76,6 +80,8 @@ MISTAKES = Mistakes(
     """
     waiting-for-a-rank-counted: You count the time in which a rank waits in an all-reduce for another one, as you see it
     if you look at one rank alone. It is not the network's: how long does that take once the last rank is there?
+
+    added-over-ranks: You add up what the ranks lose. They lose it at the same time: how much shorter would the step be?
 
     one-rank-alone: You look at one rank alone. Another one may be what all of them wait for.
 
@@ -102,6 +108,7 @@ MISTAKES = Mistakes(
         one_rank_alone=[
             lambda call, each=each: cause(call, **each) for each in (FIRST, FIRST | TAIL, FIRST | EQUAL | TAIL)
         ],
+        added_over_ranks={"loader": added("loading"), "synchronisation": added("wait")},
         optimizer_taken_for_the_end={"tail": lambda call: lambda trace: 0.0},
     ),
     late_for_another_reason=late,
@@ -125,7 +132,8 @@ def cases(rng):
 
     alone = [each for each in CAUSES if each not in ON_SEVERAL_RANKS]
     yield {"calls": [*calls(4, False), *calls(1, False, causes=alone)]}
-    yield {"calls": [*calls(4, True), *calls(rng.choice((2, 3)), True, True), *calls(1, True, causes=alone)]}
+    near = {"trace": drawn_trace(rng, "late bucket", 4, True, True, near=True), "marked": True}
+    yield {"calls": [*calls(4, True), *calls(rng.choice((2, 3)), True, True), *calls(1, True, causes=alone), near]}
 
 
 NO_MARKS = "in traces with signs of one cause alone, {} are told apart from all others"

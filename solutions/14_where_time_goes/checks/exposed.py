@@ -3,7 +3,7 @@
 from autograde.rubric import CallCheck, Criterion, Mistakes, Same, given, lacking, once
 
 from ..probes.exposed import NAMES, PROBE
-from .intervals import added, joined_by_last, longest, of_pairs, together
+from .intervals import added, joined_as_listed, joined_by_last, longest, of_pairs, together
 
 COMPUTING, HIDDEN, EXPOSED, IDLE = NAMES
 COMPUTE, COMMUNICATION = ("compute",), ("communication",)
@@ -48,10 +48,22 @@ def counted_twice(call):
     return [seconds(call, *each) for each in forms]
 
 
-def joined_wrongly(call):
-    busy, sending = joined_by_last(spans(call, *COMPUTE)), joined_by_last(spans(call, *COMMUNICATION))
+def joined_wrongly(call, join=joined_by_last):
+    busy, sending = join(spans(call, *COMPUTE)), join(spans(call, *COMMUNICATION))
     hidden = of_pairs(busy, sending)
     return [seconds(call, added(busy), hidden, added(sending) - hidden)]
+
+
+def not_sorted(call):
+    either = added(joined_as_listed(spans(call, *COMPUTE, *COMMUNICATION)))
+    busy, sending = (added(joined_as_listed(spans(call, *kinds))) for kinds in (COMPUTE, COMMUNICATION))
+    return [*joined_wrongly(call, joined_as_listed), seconds(call, busy, busy + sending - either, either - busy)]
+
+
+def others_not_idle(call):
+    done = together(spans(call, *COMPUTE, *COMMUNICATION))
+    less = [together(spans(call, *COMPUTE, *COMMUNICATION, *kinds)) - done for kinds in (OTHERS[1:], OTHERS[2:])]
+    return [due(call) | {IDLE: parts(call)[IDLE] - each} for each in less]
 
 
 def twice_off(call):
@@ -77,6 +89,12 @@ in: which stretches of time do they cover together?
 end-of-the-last-begun: You join spans that overlap, and end where the one ends that began last. It may lie within an
 earlier one: which of the two ends is the end of both?
 
+not-sorted: You join spans as they stand in the list, which may be in any order. In which order does a span meet those
+that it overlaps with?
+
+others-not-idle: You take spans of other kinds off what is idle. In a "wait" or a "launch", the rank neither computes
+nor communicates.
+
 others-taken-for-computing: You take spans of other kinds for computing. A "step" or a "wait" lasts, too, but that does
 not say that the rank computes in it.
 
@@ -99,6 +117,8 @@ hidden-taken-off-twice: From the whole time you take computing and all communica
 FORMS = {
     "counted-twice": counted_twice,
     "end-of-the-last-begun": joined_wrongly,
+    "not-sorted": not_sorted,
+    "others-not-idle": others_not_idle,
     "others-taken-for-computing": lambda call: [
         parts(call, computes=(*COMPUTE, *kinds)) for kinds in (OTHERS, OTHERS[1:], OTHERS[2:], OTHERS[3:4], OTHERS[2:4])
     ],
@@ -172,7 +192,10 @@ def cases(rng):
     step = ["step", begin - 1.0, begin + 15.0]
     within = [step, ["compute", begin, begin + 5.0], ["compute", begin + 1.0, begin + 3.0]]
     sending = [["communication", begin, begin + 4.0], ["communication", begin + 2.0, begin + 7.0]]
-    lists = few, [*few, step], within, sending, [step], drawn(rng), drawn(rng), drawn(rng)
+    unsorted = [["compute", begin + 4.0, begin + 8.0], ["compute", begin, begin + 6.0]]
+    unsorted += [["communication", begin + 9.0, begin + 13.0], ["communication", begin + 7.0, begin + 10.0]]
+    waiting = [*few, step, ["wait", begin + 13.0, begin + 14.0]]
+    lists = few, [*few, step], waiting, unsorted, within, sending, [step], drawn(rng), drawn(rng), drawn(rng)
     return [(None, *({"spans": each} for each in lists)), (None, {"spans": []})]
 
 

@@ -36,6 +36,17 @@ def joined_by_last(row: Rows) -> Rows:
     return joined
 
 
+def joined_as_listed(row: Rows) -> Rows:
+    """Spans joined with the one before them in the list if they begin before that one's end."""
+    joined: list[tuple[float, float]] = []
+    for start, end in row:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
+
+
 def longest(row: Rows) -> tuple[float, float]:
     """The first start and the last end; zeros of an empty row."""
     return min((start for start, _ in row), default=0), max((end for _, end in row), default=0)

@@ -66,11 +66,11 @@ def whole_durations(call):
 
 
 TEXT = """
-clocks-not-aligned: You compare moments of clocks that disagree. Of a collective's start and end, which one do all ranks
-note at the same moment, so that it tells how far a clock is ahead?
+clocks-not-aligned: The moments that you compare are of clocks that disagree. Of a collective's start and end, which one
+do all ranks note at the same moment, so that it tells how far a clock is ahead?
 
-aligned-by-one-end: You align the clocks by the end of one collective. Some rank may have noted this one late: how do
-more of them help?
+aligned-by-one-end: You align each clock by the end of one collective, such as the first one, or that with the least or
+the greatest difference. Some rank may have noted this one late: what stays right as long as most ends are?
 
 difference-of-medians: You take a median of each rank's ends, and then the difference. That is the end of one
 collective, and some rank may have noted it late. In which order do you need the two?
@@ -98,12 +98,14 @@ since-rank-0: You count how much later than rank 0 each rank comes. How long doe
 
 rank-0-alone: All your waits are that of rank 0. Each rank comes at another moment, and waits from then on.
 
+no-wait-of-the-last: You leave the last rank out of the list of waits. It waits, too: for 0 seconds.
+
 negative-waits: Your waits are negative. From which moment to which does a rank wait?
 """
 VALUES = changed(
     answer,
     clocks_not_aligned={"sign": 0},
-    aligned_by_one_end=[{"shift": lambda call, one=one: one} for one in (first, middle, last)],
+    aligned_by_one_end=[{"shift": lambda call, one=one: one} for one in (first, middle, last, min, max)],
     difference_of_medians={"apart": True},
     aligned_by_the_mean={"shift": lambda call: fmean},
     aligned_by_starts=[{"which": START, "shift": lambda call, each=each: each} for each in (median, fmean, first)],
@@ -121,10 +123,11 @@ VALUES = changed(
     ],
     rank_0_alone=lambda call: [[rank, waits[:1] * len(waits)] for rank, waits in answer(call)],
     negative_waits={"since": lambda call: max},
+    no_wait_of_the_last=lambda call: [[rank, [*filter(None, waits)]] for rank, waits in answer(call)],
 )
 
 
-def row(of_pair):
+def row(of_pair, where):
     """The judge and the mistakes of a part of what is returned for each collective."""
 
     def mistaken(call):
@@ -149,29 +152,46 @@ def near(actual, expected):
     return isinstance(actual, (int, float)) and isinstance(expected, float) and abs(actual - expected) <= NEAR
 
 
-def where(call, place):
-    """A place in what is returned."""
+def of_last(call, place):
+    """Where the last rank stands in what is returned."""
+    return f"In collective {place[0]}, the last rank" if place else "What you return"
+
+
+def of_waits(call, place):
+    """Where a wait stands."""
     if not place:
         return "What you return"
-    number, *inner = place
-    if inner[:1] == [1]:
-        return f"In collective {number}, {f'the wait of rank {inner[1]}' if inner[1:] else 'what stands for the waits'}"
-    return f"In collective {number}, the last rank"
+    number, *rank = place
+    return f"In collective {number}, {f'the wait of rank {rank[0]}' if rank else 'what stands for the waits'}"
+
+
+def of_both(call, place):
+    """Where one of the two stands."""
+    return of_waits(call, (place[0], *place[2:])) if place[1:2] == (1,) else of_last(call, place)
 
 
 def drawn(rng, size, count, noted_late=0):
     """Traces of collectives that end everywhere at nearly the same moment, by clocks of their own. noted_late: how many
-    of them, the first, the last and the middle one among them, one rank or two note as over too late."""
+    of them, the first, the last and the middle one among them, one rank notes as over too late, each time as much. In
+    the middle one, another rank does so, too. In the others, no two ends lie equally far apart."""
     ahead = [float(rng.randint(100, 900) * rng.choice((-1, 1))) for _ in range(size)]
     late = {0, count // 2, count - 1} if noted_late else set()
     late.update(rng.sample([*{*range(count)} - late], noted_late - len(late)))
+    steps = count - noted_late
+    apart = [rng.sample(range(steps), steps) for _ in range(size - 1)]
+    slow, *others = rng.sample(range(size), size)
+    too_late = rng.randint(8, 40)
     traces, now = [[] for _ in range(size)], 1000.0
     for number in range(count):
         starts = [now + each / 4 for each in rng.sample(range(8, 120), size)]
-        end = max(starts) + rng.randint(2, 12) / 4
-        slow = rng.sample(range(size), min(size - 1, 1 + number % 2)) if number in late else []
-        ends = [end + TICK * rng.randint(0, int(SPREAD / TICK)) for _ in range(size)]
-        ends = [each + (rng.randint(8, 40) if rank in slow else 0) for rank, each in enumerate(ends)]
+        ends = [max(starts) + rng.randint(2, 12) / 4] * size
+        if number in late:
+            ends[slow] += too_late
+            if number == count // 2 and len(others) > 1:
+                ends[others[0]] += too_late + rng.randint(2, 8)
+        else:
+            for rank, own in enumerate(apart, 1):
+                ends[rank] += TICK * int(SPREAD / TICK * own.pop() / max(1, steps - 1))
         for rank, own in enumerate(traces):
             own.append([starts[rank] + ahead[rank], ends[rank] + ahead[rank]])
         now = max(ends)
@@ -188,9 +208,9 @@ def cases(rng):
     ]
 
 
-LAST, LAST_MISTAKES = row(lambda pair: pair[0])
-WAITS, WAITS_MISTAKES = row(lambda pair: pair[1])
-BOTH, BOTH_MISTAKES = row(list)
+LAST, LAST_MISTAKES = row(lambda pair: pair[0], of_last)
+WAITS, WAITS_MISTAKES = row(lambda pair: pair[1], of_waits)
+BOTH, BOTH_MISTAKES = row(list, of_both)
 PLAIN = "where all ranks note all ends within 2 ms"
 CHECK = CallCheck.of(
     "late_rank",

@@ -11,11 +11,12 @@ COSTS_MUCH, COSTS_LITTLE = 0.1, 0.05  # parts of the step
 ON_SEVERAL_RANKS = CAUSES[3:]
 
 
-def drawn_trace(rng, cause, size, marked, other=False):
+def drawn_trace(rng, cause, size, marked, other=False, near=False):
     """The rows (kind, start, end, name) of each rank in one step. marked: whether other causes leave marks. other: of
-    two forms that a cause may have, the other one."""
+    two forms that a cause may have, the other one. near: whether the ranks together lose more by their loaders than a
+    late bucket costs, and the step does not."""
     while True:
-        trace = clocked_step(plan(rng, cause, size, marked, other))
+        trace = clocked_step(plan(rng, cause, size, marked, other, near))
         step = max(span.end for spans in trace for span in spans)
         parts = {name: seconds / step for name, seconds in costs(trace).items()}
         if parts.pop(cause) > 1.2 * COSTS_MUCH and max(parts.values()) < 0.8 * COSTS_LITTLE:
@@ -27,7 +28,7 @@ def rounded(span):
     return [span.kind, round(span.start, 6), round(span.end, 6), span.name]
 
 
-def plan(rng, cause, size, marked, other):
+def plan(rng, cause, size, marked, other, near):
     """A step on `size` ranks. In its other form, all ranks wait for their batches or their device, and not one alone;
     rank 0 has more work; some layers are computed again; there is one bucket, or else an all-reduce for each parameter
     that costs little."""
@@ -49,6 +50,8 @@ def plan(rng, cause, size, marked, other):
 
     slow = rng.uniform(0.3, 0.5)
     loading = spread(slow if cause == "loader" else 0.012 * marked, 0.012)
+    if near:
+        loading = [0.046 * total] * size
     waiting = spread(slow if cause == "synchronisation" else 0.012 * marked, 0.012)
     again = [small] if marked else []
     if cause == "recomputation":
@@ -57,7 +60,7 @@ def plan(rng, cause, size, marked, other):
     work = [rng.uniform(1.4, 1.7) if rank == late else 1 + rng.uniform(0, 0.01) * marked for rank in range(size)]
     return StepPlan(
         layers,
-        buckets(rng, cause, layers, other) if size > 1 else (),
+        buckets(rng, cause, layers, other, near) if size > 1 else (),
         work,
         loading,
         [[each / count] * count for each in waiting],
@@ -65,11 +68,11 @@ def plan(rng, cause, size, marked, other):
     )
 
 
-def buckets(rng, cause, layers, other):
+def buckets(rng, cause, layers, other, near):
     """What is all-reduced."""
     count, total = len(layers), sum(map(sum, layers))
     backward = [each for _, each in layers]
-    much = rng.uniform(0.3, 0.5) * total
+    much = (0.16 if near else rng.uniform(0.3, 0.5)) * total
     order = [*reversed(range(count))]
     if cause == "small all-reduces" or (other and cause != "late bucket"):
         each = rng.randint(4, 8)

@@ -64,14 +64,20 @@ OF_WEIGHTS = Mistakes(
 
     hidden-taken-for-four-widths: You count with four times the width in place of `hidden`, which is given.
 
+    head-in-each-layer: You count the head once for each layer. How often does a token come to it?
+
     one-layer: You count the matrices of one layer. How many layers are there?
 
     one-token: You count one token. How many are in the batch?
 
     one-sequence: You count one sequence. How many are in the batch?
+
+    parts-swapped: What you return as "weights" are the operations of attention. Which of the two products has weights?
     """,
     changed(
         of_weights,
+        parts_swapped=lambda call: {"weights": counted(call)["attention"]},
+        head_in_each_layer={"head": lambda call: call.arguments["layers"]},
         multiply_adds_counted_once={"per_weight": 3},
         forward_pass_alone={"per_weight": 2},
         backward_like_forward={"per_weight": 4},
@@ -99,7 +105,7 @@ OF_ATTENTION = Mistakes(
     sequences-taken-for-tokens: You multiply by the number of sequences twice. To how many tokens does each one attend?
 
     half-of-the-attention: You count half of the attention. For each pair of tokens there are two products, of a query
-    with a key and of an attention weight with a value; in each, a multiplication and an addition are two operations;
+    with a key and of a score with a value; in each, a multiplication and an addition are two operations;
     and what is masked afterwards has been computed, too.
 
     forward-pass-alone: You count the attention of the forward pass. Which two products does the backward pass make for
@@ -117,9 +123,12 @@ OF_ATTENTION = Mistakes(
     one-sequence: You count the attention in one sequence. How many are in the batch?
 
     one-token: You count the attention of one token. How many are in the batch?
+
+    parts-swapped: What you return as "attention" are the operations of products with weights.
     """,
     changed(
         of_attention,
+        parts_swapped=lambda call: {"attention": counted(call)["weights"]},
         attention_left_out={"each": 0},
         multiply_adds_counted_once=multiply_adds,
         masked_scores_left_out=[

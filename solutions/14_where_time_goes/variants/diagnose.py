@@ -109,4 +109,7 @@ return max(costs, key=costs.get) >>> return max(costs.values())
 == always_the_loader: another-cause, straggler
 def diagnose(trace):
     return "loader"
+== added_over_ranks: added-over-ranks, blind < solution
+"loader": max(seconds(spans, "loading") for spans in trace) >>> "loader": sum(seconds(spans, "loading") for spans in trace)
+"synchronisation": max(seconds(spans, "wait") for spans in trace) >>> "synchronisation": sum(seconds(spans, "wait") for spans in trace)
 """

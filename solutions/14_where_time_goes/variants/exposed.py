@@ -114,4 +114,21 @@ whole - either >>> whole - computing - sending
     return {"computing": computing, "hidden": hidden, "exposed": sending - hidden, "idle": whole - either} >>>     return computing, hidden, sending - hidden, whole - either
 == fails_without_spans: raised, trace < by_length
     whole = max((span.end for span in spans), default=0) >>>     whole = max(span.end for span in spans)
+== joined_as_listed: not-sorted, blind
+    def merged(spans):
+        result = []
+        for span in spans:
+            if result and span.start <= result[-1][1]:
+                result[-1][1] = max(result[-1][1], span.end)
+            else:
+                result.append([span.start, span.end])
+        return result
+    busy, sending = merged(of(spans, "compute")), merged(of(spans, "communication"))
+    computing = sum(end - start for start, end in busy)
+    hidden = sum(max(0, min(b, d) - max(a, c)) for a, b in busy for c, d in sending)
+    shown = sum(end - start for start, end in sending) - hidden
+    whole = max((span.end for span in spans), default=0) - min((span.start for span in spans), default=0)
+    return {"computing": computing, "hidden": hidden, "exposed": shown, "idle": whole - computing - shown}
+== waits_not_idle: others-not-idle, blind < by_length
+whole - either >>> whole - length([span for span in spans if span.kind != "step"])
 """

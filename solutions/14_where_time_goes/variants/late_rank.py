@@ -89,4 +89,13 @@ for own, off in zip(traces, ahead)]) >>> for own, off in zip(traces, ahead)])[:1
     return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)]) >>>     return [last for last, _ in answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])]
 == a_dict: another-kind, arrival < in_two_steps
     return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)]) >>>     return dict(enumerate(answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])))
+== by_the_most_common_millisecond: aligned-by-one-end, blind
+    from statistics import mode
+    ahead = [mode(round(b.end - a.end, 3) for a, b in zip(traces[0], own)) for own in traces]
+    return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])
+== by_the_least_difference: aligned-by-one-end, blind
+    ahead = [min(b.end - a.end for a, b in zip(traces[0], own)) for own in traces]
+    return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])
+== without_the_last: no-wait-of-the-last, blind < in_two_steps
+    return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)]) >>>     result = answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])\\n    return [(last, [each for each in waits if each]) for last, waits in result]
 """

@@ -88,4 +88,9 @@ width * length * tokens >>> width * (length + 1) / 2 * tokens
 width * length * tokens >>> width * sequences * tokens
 == a_sum: not-all-numbers, formula < per_token
     return {"weights": 6.0 * parameters * tokens, "attention": 12.0 * layers * width * length * tokens} >>>     return 6.0 * parameters * tokens + 12.0 * layers * width * length * tokens
+== head_in_each_layer: head-in-each-layer, blind < per_token
+    parameters = layers * width * (4 * width + 2 * hidden) + width * vocabulary >>>     parameters = layers * (width * (4 * width + 2 * hidden) + width * vocabulary)
+== names_swapped: parts-swapped, blind < per_token
+"weights": 6.0 >>> "attention": 6.0
+"attention": 12.0 >>> "weights": 12.0
 """
