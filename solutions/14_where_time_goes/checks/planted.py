@@ -41,18 +41,19 @@ def plan(rng, cause, size, marked, other, near):
     behind = rng.randrange(1, size) if size > 1 else 0
     alone = behind if marked and not other else None  # the rank that waits; None: all
 
-    def spread(much, little):
-        """By rank, a time that is much for the cause, and else a mark."""
+    def spread(of):
+        """By rank, how long it waits: long where that is the cause; else there is a mark. Of the cause, the marks on
+        the other ranks are the smallest of all: who looks at one of these alone takes another mark for the cause."""
+        much, least, most = (slow, 0.2, 0.4) if of == cause else (0.012 * marked, 0.5, 1)
         return [
-            total * (much if alone in (None, rank) else rng.uniform(0.5, 1) * little if marked else 0.0)
+            total * (much if alone in (None, rank) else rng.uniform(least, most) * 0.012 * marked)
             for rank in range(size)
         ]
 
     slow = rng.uniform(0.3, 0.5)
-    loading = spread(slow if cause == "loader" else 0.012 * marked, 0.012)
+    loading, waiting = spread("loader"), spread("synchronisation")
     if near:
         loading = [0.046 * total] * size
-    waiting = spread(slow if cause == "synchronisation" else 0.012 * marked, 0.012)
     again = [small] if marked else []
     if cause == "recomputation":
         again = [layer for layer in range(count) if not other or layer == small or rng.random() < 0.8]
@@ -81,7 +82,7 @@ def buckets(rng, cause, layers, other, near):
     if cause == "late bucket" and other:
         return [(0, much)]  # everything in one
     hidden = [(layer, 0.9 * backward[layer - 1]) for layer in order if layer]
-    return [*hidden, (0, much if cause == "late bucket" else 0.012 * total)]
+    return [*hidden, (0, much if cause == "late bucket" else 0.005 * total)]
 
 
 def seconds(spans, kind):

@@ -59,7 +59,7 @@ network: max(sent, default=0.0) - last, >>> network: min(map(alone, trace)),
 == first_rank_alone: one-rank-alone, rank 0 alone < solution
 "loader": max(seconds(spans, "loading") for spans in trace) >>> "loader": seconds(trace[0], "loading")
 "synchronisation": max(seconds(spans, "wait") for spans in trace) >>> "synchronisation": seconds(trace[0], "wait")
-== not_hidden_on_the_first_rank: one-rank-alone, rank 0 alone < by_exposed_communication
+== not_hidden_on_the_first_rank: waiting-for-a-rank-counted, rank 0 alone < by_exposed_communication
 min(map(alone, trace)) >>> alone(trace[0])
 max(seconds(spans, "loading") for spans in trace) >>> seconds(trace[0], "loading")
 max(seconds(spans, "wait") for spans in trace) >>> seconds(trace[0], "wait")

@@ -3,17 +3,12 @@
 ANSWERS = """
 == by_product
 def step_flops(layers, width, hidden, vocabulary, sequences, length):
-    def product(rows, inner, columns):
-        return 2 * rows * inner * columns
     tokens = sequences * length
-    weights = attention = 0
-    for _ in range(layers):
-        weights += 4 * product(tokens, width, width)
-        weights += product(tokens, width, hidden) + product(tokens, hidden, width)
-        attention += sequences * product(length, width, length)
-        attention += sequences * product(length, length, width)
-    weights += product(tokens, width, vocabulary)
-    return {"weights": 3 * weights, "attention": 3 * attention}
+    products = 4 * layers * [(tokens, width, width)] + layers * [(tokens, width, hidden), (tokens, hidden, width)]
+    products.append((tokens, width, vocabulary))
+    weights = sum(2 * rows * inner * columns for rows, inner, columns in products)
+    of_a_sequence = 2 * length * width * length + 2 * length * length * width
+    return {"weights": 3 * weights, "attention": 3 * layers * sequences * of_a_sequence}
 == counted_by_pytorch
 import torch
 from torch.utils.flop_counter import FlopCounterMode
