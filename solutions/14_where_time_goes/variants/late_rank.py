@@ -26,14 +26,14 @@ def late_rank(traces):
         rows.append([span.start - ahead for span in own])
     return answer(rows)
 == to_the_last_rank
+from statistics import median_low
 def late_rank(traces):
-    middle = sorted(b.end - a.end for a, b in zip(traces[-1], traces[0]))[len(traces[0]) // 2]
     result = []
     for number in range(len(traces[0])):
         starts = {}
         for rank, own in enumerate(traces):
-            row = sorted(b.end - a.end for a, b in zip(traces[-1], own))
-            starts[rank] = own[number].start - row[len(row) // 2] + middle
+            ahead = median_low([b.end - a.end for a, b in zip(traces[-1], own)])
+            starts[rank] = own[number].start - ahead
         last = max(starts, key=starts.get)
         result.append([last, [starts[last] - each for each in starts.values()]])
     return result
