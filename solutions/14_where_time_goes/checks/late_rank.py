@@ -170,16 +170,16 @@ def of_both(call, place):
     return of_waits(call, (place[0], *place[2:])) if place[1:2] == (1,) else of_last(call, place)
 
 
-def drawn(rng, size, count, noted_late=0):
+def drawn(rng, size, count, noted_late=0, slow=0):
     """Traces of collectives that end everywhere at nearly the same moment, by clocks of their own. noted_late: how many
-    of them, the first, the last and the middle one among them, one rank notes as over too late, each time as much. In
-    the middle one, another rank does so, too. In the others, no two ends lie equally far apart."""
+    of them, the first, the last and the middle one among them, rank `slow` notes as over too late, each time as much.
+    In the middle one, another rank does so, too. In the others, no two ends lie equally far apart."""
     ahead = [float(rng.randint(100, 900) * rng.choice((-1, 1))) for _ in range(size)]
     late = {0, count // 2, count - 1} if noted_late else set()
     late.update(rng.sample([*{*range(count)} - late], noted_late - len(late)))
     steps = count - noted_late
     apart = [rng.sample(range(steps), steps) for _ in range(size - 1)]
-    slow, *others = rng.sample(range(size), size)
+    another = rng.choice([rank for rank in range(size) if rank != slow]) if size > 2 else None
     too_late = rng.randint(8, 40)
     traces, now = [[] for _ in range(size)], 1000.0
     for number in range(count):
@@ -187,8 +187,8 @@ def drawn(rng, size, count, noted_late=0):
         ends = [max(starts) + rng.randint(2, 12) / 4] * size
         if number in late:
             ends[slow] += too_late
-            if number == count // 2 and len(others) > 1:
-                ends[others[0]] += too_late + rng.randint(2, 8)
+            if number == count // 2 and another is not None:
+                ends[another] += too_late + rng.randint(2, 8)
         else:
             for rank, own in enumerate(apart, 1):
                 ends[rank] += TICK * int(SPREAD / TICK * own.pop() / max(1, steps - 1))
@@ -201,7 +201,7 @@ def drawn(rng, size, count, noted_late=0):
 def cases(rng):
     """Ends that all ranks note at the same moment, and ends that some note late; a single rank, a single collective."""
     plain = (4, 3), (3, 5), (2, 4), (5, 6), (1, 3), (3, 1)
-    late = (3, 7, 3), (4, 9, 4), (2, 8, 3), (6, 7, 3)
+    late = (3, 7, 3, 0), (4, 9, 4, 3), (2, 8, 3, 1), (6, 7, 3, rng.randrange(6))
     return [
         (None, *({"traces": drawn(rng, *each), "noted_late": False} for each in plain)),
         (None, *({"traces": drawn(rng, *each), "noted_late": True} for each in late)),

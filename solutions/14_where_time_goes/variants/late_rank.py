@@ -98,4 +98,6 @@ for own, off in zip(traces, ahead)]) >>> for own, off in zip(traces, ahead)])[:1
     return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])
 == without_the_last: no-wait-of-the-last, blind < in_two_steps
     return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)]) >>>     result = answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])\\n    return [(last, [each for each in waits if each]) for last, waits in result]
+== by_a_lower_third: another-value, blind < in_two_steps
+median(b.end - a.end for a, b in zip(first, own)) >>> sorted(b.end - a.end for a, b in zip(first, own))[len(own) // 3]
 """
