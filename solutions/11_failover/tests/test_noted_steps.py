@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
+from functools import partial
 from pathlib import Path
 
+import cloudpickle
 import pytest
 import torch
 
@@ -63,10 +66,9 @@ def test_steps_losses_and_checkpoints_are_noted_and_the_preemption_is_asked(tmp_
 
 
 def test_a_kill_is_noted_and_whoever_goes_on_counts_from_the_checkpoint(tmp_path):
-    first = multiprocessing.get_context("spawn").Process(target=train, args=(tmp_path, 0, 6, 7))
-    first.start()
-    first.join()
-    assert first.exitcode == -signal.SIGKILL
+    code = "import sys, cloudpickle; cloudpickle.load(sys.stdin.buffer)()"
+    first = subprocess.run([sys.executable, "-c", code], input=cloudpickle.dumps(partial(train, tmp_path, 0, 6, 7)))
+    assert first.returncode == -signal.SIGKILL
     attempt = attempt_of(str(tmp_path), 1, 0.0, noticed=5.0)
     assert [number for _, number, _ in attempt.steps[0]] == [1, 2, 3, 4, 5]
     assert [number for _, number in attempt.saves] == [2, 4]
