@@ -62,7 +62,7 @@ def called(folder: Path, around: str) -> list[dict]:
     """What two calls show, at the places A and B."""
     write_package(folder / "probes", PROBES.replace("AROUND", around))
     case = {"calls": [{"place": "A"}, {"place": "B"}]}
-    found = make_calls(lab_package(folder), Subject("twice", CELL), case, "", MPI.COMM_SELF)
+    found = make_calls(lab_package(folder, "probes"), Subject("twice", CELL), case, "", MPI.COMM_SELF)
     return [each["seen"] for each in found["calls"]]
 
 
