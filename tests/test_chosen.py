@@ -32,6 +32,7 @@ KINDS = {
     "a schema": "checks/test_schema.py::test_forged_evidence",
     "probes alone": "sandbox/test_beside_students.py",
     "figures": "figures/test_figures_are_legible.py",
+    "a solved notebook": "labs/test_lab_notebooks.py::test_with_its_solution_a_lab_runs_top_to_bottom",
     "a blank notebook": "labs/test_lab_notebooks.py::test_a_blank_lab_runs_top_to_bottom",
     "several verdicts at once": "labs/test_labs.py::test_the_solution_earns_all_points_in_several_verdicts",
     "a graded notebook": "labs/test_labs.py::test_in_a_graded_notebook_blank_todos",
@@ -69,9 +70,9 @@ def test_one_attack_of_each_group_is_among_the_chosen(chosen):
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
-def test_of_each_lab_its_notebooks_and_of_each_todo_right_and_wrong_answers_are_among_the_chosen(chosen, lab):
+def test_of_each_lab_a_solution_and_of_each_todo_right_and_wrong_answers_are_among_the_chosen(chosen, lab):
     text = "\n".join(chosen)
-    assert f"::test_with_its_solution_a_lab_runs_top_to_bottom_and_all_checks_pass[{lab.name}]" in text
+    assert f"::test_the_solution_earns_all_points_in_several_verdicts_at_once[{lab.name}-" in text
     for check in load_checks(lab.checks):
         todo = re.escape(f"{lab.name}-{check.todo}")
         assert len(re.findall(rf"::test_a_blank_todo_loses_its_own_points\[{todo}\]", text)) == 1
