@@ -19,7 +19,8 @@ from autograde.contract.result import Result
 from autograde.labs.answers import Answer, known_answers
 from autograde.labs.folder import Lab, LabError, load_checks, load_ranks
 from course.world import COMM, World
-from course.world.report import Outcome, RankReport, judge_state
+from course.world.rank_report import RankReport
+from course.world.report import Outcome, judge_state
 from course.world.subworld import describe_error
 
 

@@ -22,7 +22,8 @@ from course.calls.sent_call import packed
 from course.processes.rank import import_libraries, world_rank
 from course.watch.events import PREFIX, Event, read_log
 from course.world import RanksFailed, subworld
-from course.world.report import Outcome, RankReport, judge_state
+from course.world.rank_report import RankReport
+from course.world.report import Outcome, judge_state
 from course.world.subworld import Placeholder, Plan
 
 COMM = Placeholder.COMM

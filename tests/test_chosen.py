@@ -29,7 +29,7 @@ KINDS = {
     "the sandbox": "sandbox/test_sandbox.py",
     "a new lab": "labs/test_new_lab.py",
     "what is built": "labs/test_build.py::test_labs_is_what_build_makes_of_solutions",
-    "a schema": "checks/test_schema.py::test_forged_evidence",
+    "a schema": "checks/test_evidence_of_todos.py::test_forged_evidence",
     "probes alone": "sandbox/test_beside_students.py",
     "figures": "figures/test_figures_are_legible.py",
     "a solved notebook": "labs/test_lab_notebooks.py::test_with_its_solution_a_lab_runs_top_to_bottom",

@@ -104,7 +104,8 @@ def event() -> dict:
 
 
 def rank_report() -> dict:
-    """One rank of a run: a `course.world.report.RankRecord`. Only a rank that returned has a result, of any form."""
+    """One rank of a run: a `course.world.rank_report.RankRecord`. Only a rank that returned has a result, of any
+    form."""
     error = record(
         type=string(),
         message=string(),

@@ -7,6 +7,7 @@ module.
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -153,6 +154,12 @@ def beside_students(folder: Path) -> dict[str, str]:
     are. Raises LabError."""
     present = [folder / name for name in BESIDE_STUDENTS if (folder / name).is_dir()]
     return {f"{each.name}/{file}": text for each in present for file, text in read_package(each).items()}
+
+
+def uses_torch(lab: Lab) -> bool:
+    """Whether the lab's notebook, or what runs beside a student's code, speaks of torch or Horovod. Raises LabError."""
+    texts = (lab.source.read_text(encoding="utf-8"), *beside_students(lab.folder).values())
+    return any(re.search("torch|horovod", text, re.IGNORECASE) for text in texts)
 
 
 def load_checks(folder: Path, package: LabPackage | None = None) -> list[Check]:

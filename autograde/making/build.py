@@ -65,7 +65,7 @@ RELEASE = (
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 MAP = "README.md"  # of labs/
 # README.md is for instructors, equivalent.toml shows answers.
-KEPT_BACK = frozenset({"lab.py", DESCRIPTION, "README.md", "equivalent.toml", "variants", "tests"})
+KEPT_BACK = frozenset({"lab.py", DESCRIPTION, "README.md", "equivalent.toml", "variants", "tests", "bench"})
 RUN = REPOSITORY / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 

@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
-import random
-import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from autograde.mutants.options import Options, with_options
+
 if TYPE_CHECKING:
-    from autograde.mutants.answers import Mutant
     from autograde.mutants.run import Tally
 
 REASON = "equivalent.toml in the lab's folder takes them, with a reason of one line, if the docstring leaves them open:"
 
 
-def run(
-    root: Path,
-    names: tuple[str, ...],
-    todo: str | None,
-    variant: str | None,
-    sample: int | None,
-    jobs: int | None,
-    seed: int | None,
-    force: bool,
-    table: bool,
-) -> bool:
+def run(root: Path, options: Options, force: bool, table: bool) -> bool:
     """What the command does. Returns whether no hole was found. Raises ClickException."""
-    from autograde.labs.folder import LabError, find_lab, find_labs
+    from autograde.labs.folder import LabError
     from autograde.mutants.answers import mutants
     from autograde.mutants.equivalent import read_equivalent, stale
-    from autograde.mutants.grading import LIMITS, MutantsError
+    from autograde.mutants.grading import MutantsError
     from autograde.mutants.run import grade_mutants, tally
     from autograde.sandbox.bubblewrap import SandboxRefused
-    from autograde.sandbox.resources.limits import default_jobs
 
-    seed = secrets.randbits(32) if seed is None else seed
     tallies = []
     try:
-        labs = [find_lab(root, name) for name in names] or find_labs(root)
+        labs = options.labs_of(root)
         made = {lab: mutants(lab) for lab in labs}
         out_of_date = {lab: stale(all_of_lab, read_equivalent(lab)) for lab, all_of_lab in made.items()}
-        chosen = {lab: [one for one in made[lab] if wanted(one, todo, variant)] for lab in labs}
-        if sample is not None:
-            drawn = draw(chosen, sample, seed)
+        chosen = {lab: [one for one in made[lab] if options.wants(one)] for lab in labs}
+        if options.sample is not None:
+            # Without a GPU, those of devices cannot be told.
+            drawn = {*options.drawn([one for lab in labs for one in chosen[lab] if not one.on_device])}
             chosen = {lab: [one for one in chosen[lab] if one in drawn] for lab in labs}
         for lab in labs:
             if not table:
-                click.echo(f"{lab.name}: {len(chosen[lab])} mutants, seed {seed}")
-                grade_mutants(root, lab, chosen[lab], seed, jobs or default_jobs(LIMITS), force)
+                click.echo(f"{lab.name}: {len(chosen[lab])} mutants, seed {options.seed}")
+                grade_mutants(root, lab, chosen[lab], options.seed, options.at_once(), force)
             tallies.append(tally(root, lab, chosen[lab]))
             if not table:
                 click.echo(report(tallies[-1]))
@@ -61,17 +49,6 @@ def run(
     if table:
         click.echo(markdown(tallies))
     return not any(one.holes for one in tallies) and not any(out_of_date.values())
-
-
-def wanted(mutant: Mutant, todo: str | None, variant: str | None) -> bool:
-    """Whether a mutant is of this TODO and of this answer; None stands for all."""
-    return todo in (None, mutant.answer.todo) and variant in (None, mutant.answer.variant)
-
-
-def draw(chosen: dict, sample: int, seed: int) -> set[Mutant]:
-    """A sample of all mutants of these labs that can be told without a GPU."""
-    everything = [mutant for mutants in chosen.values() for mutant in mutants if not mutant.on_device]
-    return set(random.Random(seed).sample(everything, min(sample, len(everything))))
 
 
 def report(tally: Tally) -> str:
@@ -104,19 +81,14 @@ def markdown(tallies: list[Tally]) -> str:
 
 
 @click.command()
-@click.argument("labs", nargs=-1, metavar="[LAB]...")
-@click.option("--todo", help="Only of this TODO.")
-@click.option("--variant", help="Only of this right answer; `solution` is the lab's own.")
-@click.option("--sample", type=click.IntRange(1), help="Only so many, drawn at random.")
-@click.option("--jobs", type=click.IntRange(1), help="Sandboxes at once; else what cores and memory carry.")
-@click.option("--seed", type=int, help="Draw cases and sample from this seed.")
+@with_options
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @click.option("--table", is_flag=True, help="Grade nothing; print the table of what was graded, in Markdown.")
 @click.pass_obj
-def mutants(root: Path, **options: object) -> None:
+def mutants(root: Path, options: Options, force: bool, table: bool) -> None:
     """Hold the checks of LAB, or of all labs, against mutants: small changes of right answers, which must lose points.
 
     Exits with 1 if a mutant keeps all points and equivalent.toml in the lab's folder does not say why. What was graded
     before is not graded again: an interrupted run goes on where it stopped.
     """
-    sys.exit(0 if run(root, options.pop("labs"), **options) else 1)
+    sys.exit(0 if run(root, options, force, table) else 1)

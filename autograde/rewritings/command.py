@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
-import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from autograde.mutants.options import Options, with_options
 
 if TYPE_CHECKING:
     from autograde.labs.folder import Lab
@@ -16,35 +16,23 @@ if TYPE_CHECKING:
     from autograde.mutants.grading import Outcome
 
 
-def run(
-    root: Path,
-    names: tuple[str, ...],
-    todo: str | None,
-    variant: str | None,
-    sample: int | None,
-    jobs: int | None,
-    seed: int | None,
-) -> bool:
+def run(root: Path, options: Options) -> bool:
     """What the command does. Returns whether all kept their points. Raises ClickException."""
-    from autograde.labs.folder import LabError, find_lab, find_labs
-    from autograde.mutants.command import wanted
-    from autograde.mutants.grading import LIMITS, MutantsError
+    from autograde.labs.folder import LabError
+    from autograde.mutants.grading import MutantsError
     from autograde.rewritings.rounds import rewritings
     from autograde.sandbox.bubblewrap import SandboxRefused
-    from autograde.sandbox.resources.limits import default_jobs
 
-    seed, lost = secrets.randbits(32) if seed is None else seed, 0
+    lost = 0
     try:
-        labs = [find_lab(root, name) for name in names] or find_labs(root)
-        made = [(lab, one) for lab in labs for one in rewritings(lab) if wanted(one, todo, variant)]
-        if sample is not None:
-            made = random.Random(seed).sample(made, min(sample, len(made)))
+        labs = options.labs_of(root)
+        made = options.drawn([(lab, one) for lab in labs for one in rewritings(lab) if options.wants(one)])
         for lab in labs:
             own = [one for of, one in made if of == lab]
-            click.echo(f"{lab.name}: {len(own)} rewritings, seed {seed}")
-            failing = grade(root, lab, own, seed, jobs or default_jobs(LIMITS))
+            click.echo(f"{lab.name}: {len(own)} rewritings, seed {options.seed}")
+            failing = grade(root, lab, own, options.seed, options.at_once())
             for one, outcome in failing:
-                click.echo(report(root, lab, one, outcome, seed))
+                click.echo(report(root, lab, one, outcome, options.seed))
             lost += len(failing)
     except (LabError, MutantsError, SandboxRefused, OSError) as error:
         raise click.ClickException(str(error)) from error
@@ -85,18 +73,13 @@ def report(root: Path, lab: Lab, one: Mutant, outcome: Outcome, seed: int) -> st
 
 
 @click.command()
-@click.argument("labs", nargs=-1, metavar="[LAB]...")
-@click.option("--todo", help="Only of this TODO.")
-@click.option("--variant", help="Only of this right answer; `solution` is the lab's own.")
-@click.option("--sample", type=click.IntRange(1), help="Only so many, drawn at random.")
-@click.option("--jobs", type=click.IntRange(1), help="Sandboxes at once; else what cores and memory carry.")
-@click.option("--seed", type=int, help="Draw cases and sample from this seed.")
+@with_options
 @click.pass_obj
-def rewritings(root: Path, **options: object) -> None:
+def rewritings(root: Path, options: Options) -> None:
     """Hold the checks of LAB, or of all labs, against rewritings of right answers, which must keep all points.
 
     Other names, a helper function, a class in place of a function, arguments by name, and more of what changes nothing.
     Each that loses points is printed at once; in the end it is said by which rewriting, and the exit status is 1. What
     was graded before is not graded again: an interrupted run goes on where it stopped.
     """
-    sys.exit(0 if run(root, options.pop("labs"), **options) else 1)
+    sys.exit(0 if run(root, options) else 1)

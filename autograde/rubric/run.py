@@ -44,7 +44,7 @@ class Run:
 
     @property
     def ranks(self) -> list[dict]:
-        """The record of each rank, see `course.world.report.RankRecord`."""
+        """The record of each rank, see `course.world.rank_report.RankRecord`."""
         return self.outcome["ranks"]
 
     @property

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autograde.cells.cell_code import ALONE, lacks_name
-from course.world.report import enumerate_words, name_ranks
+from course.watch.wording import enumerate_words, name_ranks
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 BEGINS = re.compile(r"(^|[.?!] )([a-z])(?=anks? \d)")

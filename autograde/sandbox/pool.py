@@ -10,7 +10,6 @@ import io
 import json
 import math
 import os
-import re
 import select
 import signal
 import socket
@@ -23,7 +22,7 @@ from collections import deque
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from autograde.labs.folder import Lab, beside_students, load_ranks
+from autograde.labs.folder import Lab, beside_students, load_ranks, uses_torch
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.resources.limits import BEGIN, LATE, Limits
 from autograde.sandbox.untrusted import load_evidence
@@ -106,12 +105,6 @@ class Sandboxes:
         """How many ranks each has. Raises LabError if the lab's checks do not load."""
         return load_ranks(self.lab.checks)
 
-    def uses_torch(self) -> bool:
-        """Whether the lab's notebook or its probes speak of torch or Horovod, which then are imported once for all
-        submissions. Where a student imports them in another lab, each rank does so in its own time."""
-        texts = (self.lab.source.read_text(encoding="utf-8"), *self.checks.values())
-        return any(re.search("torch|horovod", text, re.IGNORECASE) for text in texts)
-
     def warm_up(self) -> None:
         """Start the fork server, which takes seconds to import what ranks compute with, before a sandbox is needed."""
         with self._lock, contextlib.suppress(OSError):  # whoever needs a sandbox will get the error
@@ -155,9 +148,11 @@ class Sandboxes:
         etc, fds = bubblewrap.own_etc() if self.sandboxed else ([], [])
         outer = bubblewrap.outer(self._visible, etc) if self.sandboxed else []
         program = (sys.executable, "-P", "-m", "autograde.sandbox.fork_server")
+        # Imported once for all submissions. Where a student uses it in another lab, each rank imports it.
+        imported = ["torch"] if uses_torch(self.lab) else []
         with server_end:
             self._server = subprocess.Popen(
-                [*outer, *program, str(server_end.fileno()), *(["torch"] if self.uses_torch() else [])],
+                [*outer, *program, str(server_end.fileno()), *imported],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,

@@ -27,7 +27,7 @@ from course.processes.surroundings.machine import cores
 from course.watch.events import in_cell
 from course.watch.libraries.patches import recording
 from course.world.output import limited_output
-from course.world.report import ErrorReport
+from course.world.rank_report import ErrorReport
 
 
 class Placeholder(enum.Enum):

@@ -30,7 +30,8 @@ from course.world import subworld
 from course.world.deadline import Deadline, Loss
 from course.world.hosts import host
 from course.world.interrupts import StopButton
-from course.world.report import Outcome, RankReport, judge_state
+from course.world.rank_report import RankReport
+from course.world.report import Outcome, judge_state
 from course.world.stuck import StallDetector
 from course.world.subworld import Placeholder, Plan
 

@@ -83,10 +83,10 @@ ATTACKS = (
         def total(comm, x):
             import mpi4py.MPI as MPI
             import torch.distributed as dist
-            from course.watch.libraries import communicators, patches, requests, torch_calls
+            from course.watch.libraries import communicators, patches, requests, torch_calls, torch_handles
             from course.watch import events, recorder
 
-            for module in (communicators, events, patches, recorder, requests, torch_calls):
+            for module in (communicators, events, patches, recorder, requests, torch_calls, torch_handles):
                 for name in list(vars(module)):
                     if callable(getattr(module, name)) and not name.startswith("_"):
                         setattr(module, name, lambda *args, **kwargs: None)

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from run_bench import run_bench
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench"))
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+sys.path.append(str(BENCH))
 
 
 @pytest.fixture
 def bench() -> Callable[..., str]:
     """Runs a bench with options; gives what it prints."""
-
-    def run(name: str, *options: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, ROOT / "bench" / name, *options]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
+    return lambda name, *options: run_bench(BENCH / name, *options)

@@ -66,9 +66,6 @@ RUN_BY = {
         "install/test_gpu_table.py::test_a_step_that_is_stopped_keeps_its_rows_and_says_why_it_has_no_more"
     ),
     r"python bench/grading\.py .*": "bench/test_short_runs.py::test_the_bench_of_grading_grades_a_class_of_any_lab",
-    r"python bench/inside_ddp\.py": "bench/test_bench_inside_ddp.py::test_the_bench_runs_and_draws",
-    r"python bench/checkpoints\.py": "bench/test_bench_checkpoints.py::test_the_bench_runs_and_draws",
-    r"python bench/restarts\.py": "slurm/test_restart_bench.py::test_the_bench_of_restarts_tells_all_parts_of_both",
     r"python bench/collectives\.py": "bench/test_short_runs.py::test_the_bench_of_collectives_runs_and_draws",
     r"python bench/world\.py": "bench/test_short_runs.py::test_the_bench_of_the_record_of_calls_runs",
     r"python bench/watch_on_mbi\.py .*|git clone https://github\.com/mquinson/MBI.*|cd MBI/gencodes && .*": (

@@ -113,6 +113,18 @@ def test_nothing_of_the_instructors_reaches_students(lab, tmp_path):
             assert word not in text, (name, word)
 
 
+def test_a_labs_own_tests_and_benches_are_released_to_nobody(tmp_path):
+    course = make_course(tmp_path)
+    kept_back = ("tests/test_speed.py", "bench/speed.py", "bench/README.md")
+    for name in (*kept_back, "data/speed.csv"):
+        path = course / "solutions" / LAB / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("1\n")
+    built = build(find_lab(course, LAB))
+    for given in (built.student, built.instructor):
+        assert "data/speed.csv" in given and not {*kept_back} & {*given}
+
+
 @each_lab
 def test_students_get_all_checks_as_they_are(lab, tmp_path):
     write(build(lab), tmp_path)

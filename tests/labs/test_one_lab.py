@@ -29,7 +29,7 @@ def test_the_tests_of_one_lab_are_of_each_kind_and_of_no_other_lab():
         "labs/test_build",
         "labs/test_labs",
         "labs/test_lab_notebooks",
-        "checks/test_schema",
+        "checks/test_evidence_of_todos",
         "test_beside_students",
     ):
         assert any(kind in test for test in tests), kind

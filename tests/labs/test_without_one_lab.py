@@ -26,6 +26,7 @@ QUICK = (
     "tests/labs/test_course_map.py",
     "tests/lectures/test_lecture_texts.py::test_each_lab_names_the_lectures_that_come_before_it",
 )
+pytestmark = pytest.mark.timeout(900)  # imports all modules of all tests, which takes minutes on a busy machine
 ONE = random.Random(SEED).choice(LABS)
 QUIET = ("-q", "-p", "no:cacheprovider")
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from course.watch.wording import label_ranks
 from course.world import World
 from course.world.meeting import MEETING
-from course.world.report import Outcome, RankReport, judge_state, label_ranks
+from course.world.rank_report import RankReport
+from course.world.report import Outcome, judge_state
 
 
 def raised(rank: int, message: str, line: int = 4) -> RankReport:

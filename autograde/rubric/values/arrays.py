@@ -16,7 +16,7 @@ from autograde.rubric.values.numbers import float32
 from autograde.rubric.values.rounding import Rounding
 from autograde.rubric.values.same import by_rank
 from autograde.rubric.words import Ranks, Words, Wrong
-from course.world.report import name_ranks
+from course.watch.wording import name_ranks
 
 LOOSE = Rounding(1e-5)  # as near to what a mistake gives, an array is taken to come of it
 AS_FLOAT = 1e-14  # relative; as near to a whole number, it went through float64

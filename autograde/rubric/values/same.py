@@ -10,7 +10,7 @@ from autograde.contract.evidence import Array, Number, NumbersByName, Values, sk
 from autograde.rubric.judge import Call
 from autograde.rubric.values.rounding import EXACT, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong, counted
-from course.world.report import enumerate_words
+from course.watch.wording import enumerate_words
 
 Place = tuple[int | str, ...]
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from course.figures.contrast import ink_on
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds
-from course.world.report import name_ranks
+from course.watch.wording import name_ranks
 
 NUMBERED = 16  # columns up to which a cell shows its number
 

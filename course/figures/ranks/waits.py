@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from course.watch.events import BY_KIND, MOVES, PREFIX, Event
 from course.watch.messages import Message
-from course.world.report import name_ranks
+from course.watch.wording import name_ranks
 
 FROM_ROOT = ("broadcast", "scatter")
 BETWEEN_TWO = ("send", "recv", "sendrecv", "probe", *MOVES)

@@ -28,7 +28,7 @@ MOST = 4  # differences that are told of one run
 
 
 class Recorded(Protocol):
-    """What is known of a rank, as of a `course.world.report.RankReport`.
+    """What is known of a rank, as of a `course.world.rank_report.RankReport`.
 
     state: "returned" if there is nothing more to come. full, unseen: whether there is more than `events` has. cells:
     the files of the notebook cells that its calls come from.

@@ -5,16 +5,16 @@ https://docs.pytorch.org/docs/stable/distributed.html
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from course.watch.events import ANY, kind_of
+from course.watch.libraries.torch_handles import Handles
 from course.watch.libraries.torch_ops import FUNCTIONAL, watched_operators
 from course.watch.payload import ALIASES, EMPTY, bound, describe, flat, name_of, numbers
-from course.watch.recorder import SILENT, Recorder, Said, Told, named, said, told
+from course.watch.recorder import Recorder, Said, Told, said
 from course.watch.unseen import unseen_functions, unseen_methods
 
 # Names of the arguments of each function, in order; "payload" is what this rank sends, "out" where it receives, "peer"
@@ -72,10 +72,7 @@ class WatchedTorch:
         from torch.distributed import _functional_collectives as functional
         from torch.utils.weak import WeakIdKeyDictionary
 
-        self.recorder, self.dist, self.tensor = recorder, dist, torch.Tensor
-        self.waited_for = dist.Work, functional.AsyncCollectiveTensor  # results of functions and methods
-        self.under_way = WeakIdKeyDictionary()  # number of the call and what it said, by handle or storage
-        self.futures = WeakIdKeyDictionary()  # handles
+        self.recorder, self.dist, self.handles = recorder, dist, Handles(recorder)
         self.groups = WeakIdKeyDictionary()  # members of process groups, and the number by which calls name them
         self.world: tuple = (lambda: self, (None, None), None)  # a reference to the default group; its own; our rank
         self.reductions = {id(op): name for name, op in dist.ReduceOp.RedOpType.__members__.items()}  # these live on
@@ -85,15 +82,15 @@ class WatchedTorch:
                 if function := getattr(module, operation, None):
                     self.functions[function] = self.watched(operation, names, function)
         self.functions |= unseen_functions(recorder)
-        self.functions[functional.wait_tensor] = self.waiting(functional.wait_tensor, "dist.wait_tensor")
-        self.methods = [*self.of_groups(), *self.of_handles(), *self.of_futures()]
+        self.functions[functional.wait_tensor] = self.handles.waiting(functional.wait_tensor, "dist.wait_tensor")
+        self.methods = [*self.of_groups(), *self.handles.methods()]
         of_operators = partial(self.watched, waited_for=torch.Tensor)
-        self.methods += watched_operators(of_operators, self.waiting, recorder.unseen)
+        self.methods += watched_operators(of_operators, self.handles.waiting, recorder.unseen)
         self.methods += unseen_methods(recorder)
 
     def watched(self, operation: str, names: tuple[str, ...], function: Callable, waited_for: Any = ()) -> Callable:
         """A function that records its calls. waited_for: classes of results that are there once somebody waits."""
-        later = partial(self.later, waited_for or self.waited_for)
+        later = partial(self.handles.later, waited_for or self.handles.kinds)
         return self.recorder.wrap("torch", operation, function, self.about(operation, names), later)
 
     def of_groups(self) -> Iterator[tuple[type, str, Callable]]:
@@ -104,95 +101,6 @@ class WatchedTorch:
             for operation, names in METHODS.items():
                 if function := getattr(owner, operation, None):
                     yield owner, operation, self.watched(operation, names, function)
-
-    def of_handles(self) -> Iterator[tuple[type, str, Callable]]:
-        """The methods of handles that wait."""
-        work = self.dist.Work
-        for operation in ("wait", "synchronize"):
-            yield work, operation, self.waiting(getattr(work, operation), f"dist.Work.{operation}")
-        is_completed, get_future = work.is_completed, work.get_future
-
-        def completed(handle: Any) -> bool:
-            result = is_completed(handle)
-            if result:
-                self.complete(handle)
-            return result
-
-        def future(handle: Any) -> Any:
-            result = get_future(handle)
-            if handle in self.under_way:
-                self.futures[result] = handle
-            return result
-
-        yield work, "is_completed", completed
-        yield work, "get_future", future
-
-    def of_futures(self) -> Iterator[tuple[type, str, Callable]]:
-        """The methods of a handle's future: who waits for it, or has something done with its result, waits for the
-        handle."""
-        from torch._C import Future
-
-        wait, then = Future.wait, Future.then
-
-        def waited(future: Any, *args: Any, **kwargs: Any) -> Any:
-            handle = self.futures.get(future)
-            self.waits(handle)
-            result = wait(future, *args, **kwargs)
-            self.complete(handle)
-            return result
-
-        def followed(future: Any, callback: Callable) -> Any:
-            handle = self.futures.get(future)
-
-            def after(done: Any) -> Any:
-                self.complete(handle)
-                return callback(done)
-
-            return then(future, callback if handle is None else after)
-
-        yield Future, "wait", named(waited, "dist.Future.wait")
-        yield Future, "then", followed
-
-    def waiting(self, function: Callable, name: str) -> Callable:
-        """A function that waits for a handle, or a tensor, and records it."""
-        under_way = self.under_way.data
-
-        def wait(handle: Any, *args: Any, **kwargs: Any) -> Any:
-            if not under_way:  # as in each call that waits by itself
-                return function(handle, *args, **kwargs)
-            self.waits(handle)
-            result = function(handle, *args, **kwargs)
-            self.complete(handle)
-            return result
-
-        return named(functools.update_wrapper(wait, function), name)
-
-    def waits(self, handle: Any) -> None:
-        """Log that the rank waits for what a handle, or a tensor, stands for."""
-        if handle is not None:
-            self.recorder.waits(self.under_way.get(self.known_by(handle), UNKNOWN)[0])
-
-    def complete(self, handle: Any) -> None:
-        """Log the end of what a handle, or a tensor, stands for."""
-        if handle is None:
-            return
-        number, what = self.under_way.pop(self.known_by(handle), UNKNOWN)
-        if number >= 0:
-            self.recorder.end(number, told(what, handle))
-
-    def later(self, waited_for: Any, result: Any, number: int, what: Said) -> Any:
-        """See `Recorder.wrap`. waited_for: classes of results."""
-        for part in result if isinstance(result, list) else [result]:
-            if not isinstance(part, waited_for):
-                return None
-            self.under_way[self.known_by(part)] = number, what
-        return result
-
-    def known_by(self, handle: Any) -> Any:
-        """What a handle, or a tensor, is known by: itself, or its storage. As in torch, who waits for a view of a
-        tensor waits for the tensor; `DTensor.full_tensor` does."""
-        tensor = getattr(handle, "elem", handle)  # of a functional collective, which is waited for on its first use
-        return tensor.untyped_storage() if isinstance(tensor, self.tensor) else handle
 
     def named_group(self, group: Any) -> tuple[list[int] | None, int | None]:
         """The ranks of a group, in its order, and the number by which calls name it; None of a backend's, which does
@@ -309,6 +217,3 @@ def results_of(out: Any, result: Any) -> list[float | None] | None:
     if result is not None and hasattr(result, "dtype"):
         out = result
     return numbers(out) if hasattr(out, "dtype") else describe(out).values
-
-
-UNKNOWN = (-1, SILENT)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
-from checkpoints import Costs, dalys, expected, replayed, youngs
-from example_labs import lab_of_the_story
+from run_bench import run_bench
 
+from ..bench.checkpoints import Costs, dalys, expected, replayed, youngs
+
+BENCH = Path(__file__).resolve().parents[1] / "bench"
 COSTS = Costs(step=1.0, save=2.0, restart=9.0)
 RARE, FREQUENT = 200.0, 40.0  # mean times between failures
 
@@ -41,8 +44,7 @@ def test_a_save_that_takes_longer_than_two_failures_are_apart_is_made_once_in_th
 
 
 @pytest.mark.thorough
-def test_the_bench_runs_and_draws(bench, tmp_path):
-    lab_of_the_story("11_failover")
-    said = bench("checkpoints.py", "--turns", "1", "--length", "1", "--pictures", str(tmp_path))
+def test_the_bench_runs_and_draws(tmp_path):
+    said = run_bench(BENCH / "checkpoints.py", "--turns", "1", "--length", "1", "--pictures", str(tmp_path))
     assert said.count("in the replay") == 2
     assert (tmp_path / "checkpoints.png").stat().st_size > 10_000

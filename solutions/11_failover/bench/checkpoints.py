@@ -1,8 +1,8 @@
-"""What checkpoints and failures cost together in lab 11's training, against the steps between two checkpoints.
+"""What checkpoints and failures cost together in this lab's training, against the steps between two checkpoints.
 
-    python bench/checkpoints.py [--turns 4] [--length 4]
+    python solutions/11_failover/bench/checkpoints.py [--turns 4] [--length 4]
 
-Two ranks train lab 11's model by its solution, and write its checkpoints. At moments that are drawn from an exponential
+Two ranks train the lab's model by its solution, and write its checkpoints. At moments drawn from an exponential
 distribution they are struck: all of them drop what they have, model and optimizer included, and start again from the
 file, in the same processes (how long new processes take: restarts.py). Lost is the time of saves, of restarts, and of
 steps that have to be made again; it is divided by the time of the steps that are kept. Runs with different numbers of
@@ -10,13 +10,14 @@ steps between checkpoints take turns.
 
 So many failures as a smooth curve needs would take hours. The curve is a replay: the measured times of a step, a save
 and a restart, and thousands of drawn failures. Beside it are the best intervals of Young (CACM 17, 1974, 530-531) and
-of Daly (Future Generation Computer Systems 22, 2006, 303-312). Drawn in bench/pictures/.
+of Daly (Future Generation Computer Systems 22, 2006, 303-312). Drawn beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -28,15 +29,17 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from solved import solved_notebook
 
 from course.figures.failures import young
 from course.figures.style import COLOURS, look, new_figure, quiet_grid
 from course.processes.surroundings.machine import cores
 from course.world import RANK, World
 
-PICTURES = Path(__file__).parent / "pictures"
-LAB = "11_failover"
+sys.path.append(str(Path(__file__).resolve().parents[3] / "bench"))
+from solved import solved_notebook
+
+HERE = Path(__file__).resolve().parent
+LAB = HERE.parent.name
 RANKS = 2
 EPOCH = 12  # steps in the lab's epoch
 APART = {"failures are rare": 100, "failures are frequent": 20}  # mean time between two, in times of a save
@@ -282,7 +285,7 @@ def main() -> None:
     parser.add_argument(
         "--length", type=float, default=4.0, help="of runs, in mean times between failures (default: 4)"
     )
-    parser.add_argument("--pictures", type=Path, default=PICTURES, help="folder of the plot (default: bench/pictures)")
+    parser.add_argument("--pictures", type=Path, default=HERE, help="folder of the plot (default: that of this file)")
     chosen = parser.parse_args()
     print(f"{RANKS} ranks of one thread on {cores()} cores, {chosen.turns} turns")
     panels = []

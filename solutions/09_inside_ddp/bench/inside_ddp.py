@@ -1,17 +1,18 @@
-"""Lab 09's ways to average gradients, written by hand, beside torch's DistributedDataParallel.
+"""This lab's ways to average gradients, written by hand, beside torch's DistributedDataParallel.
 
-    python bench/inside_ddp.py [--turns 150]
+    python solutions/09_inside_ddp/bench/inside_ddp.py [--turns 150]
 
-Two ranks of one thread each train Transformers of two sizes. The ways are those of the lab's solution: an all-reduce
+Two ranks of one thread each train Transformers of two sizes. The ways are those of its solution: an all-reduce
 for each parameter or for each bucket, after the backward pass or from hooks during it. All of them start from the same
 weights and see the same samples; before anything is timed, their gradients are held against those of
 DistributedDataParallel. They take turns of one step, and each step's time is divided by that of DistributedDataParallel
-in the same turn. Prints the median of these ratios and the ratio of the least times, and draws them in bench/pictures/.
+in the same turn. Prints the median of these ratios and the ratio of the least times, and draws them beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,14 +21,16 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from solved import solved_notebook
 
 from course.figures.style import COLOURS, look, new_figure, quiet_grid
 from course.processes.surroundings.machine import cores
 from course.world import RANK, World
 
-PICTURES = Path(__file__).parent / "pictures"
-LAB = "09_inside_ddp"
+sys.path.append(str(Path(__file__).resolve().parents[3] / "bench"))
+from solved import solved_notebook
+
+HERE = Path(__file__).resolve().parent
+LAB = HERE.parent.name
 RANKS = 2
 SIZES = {"small": (64, 2), "large": (256, 3)}  # numbers of a token, and layers
 WORDS, SENTENCES, TOKENS = 400, 16, 12  # in the vocabulary, in a rank's batch, in a sentence
@@ -181,7 +184,7 @@ def main() -> None:
     """Measure, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--turns", type=int, default=150, help="of each way and model (default: 150)")
-    parser.add_argument("--pictures", type=Path, default=PICTURES, help="folder of the plot (default: bench/pictures)")
+    parser.add_argument("--pictures", type=Path, default=HERE, help="folder of the plot (default: that of this file)")
     chosen = parser.parse_args()
     found = {}
     with tempfile.TemporaryDirectory() as folder, World(RANKS, progress=False) as world:

@@ -1,4 +1,4 @@
-"""When a rank's process began, had its process group, and made a step, for `restarts.py`. No bench of its own."""
+"""When a rank's process began, had its process group, and made a step, for `restarts.py`, whose ranks import it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 TICKS = os.sysconf("SC_CLK_TCK")
-WHENS = ("process", "group", "step", "killed", "end")
 
 
 def process_began() -> float:
@@ -21,7 +20,8 @@ def process_began() -> float:
 
 
 def noted(folder: str, attempt: str, train: Callable, *args: Any, kill_at: int = 0) -> Any:
-    """On a rank: what ``train(*args)`` returns. A file in `folder` tells when what happened.
+    """On a rank: what ``train(*args)`` returns. A file in `folder` tells when what happened, in lines
+    such as ["step", 1.5]: "process", "group", "step", then "killed" or "end".
 
     kill_at: after how many steps this process kills itself; 0: never. A step is one of any optimizer of torch.
     """
@@ -51,14 +51,3 @@ def noted(folder: str, attempt: str, train: Callable, *args: Any, kill_at: int =
     finally:
         hook.remove()
         note("end", time.time())
-
-
-def whens(folder: Path, attempt: int, ranks: int) -> dict[str, float]:
-    """When the last rank of an attempt had come to each of WHENS; without those that not all have come to. ("killed":
-    when one was.)"""
-    found: dict[str, list[float]] = {what: [] for what in WHENS}
-    for path in folder.glob(f"attempt-{attempt}-rank-*"):
-        for line in path.read_text().splitlines():
-            what, when = json.loads(line)
-            found[what].append(when)
-    return {what: max(of) for what, of in found.items() if len(of) == (1 if what == "killed" else ranks)}

@@ -1,9 +1,9 @@
 """How long a training stands still until it goes on: under torchrun after a kill, and on Slurm after a requeue.
 
     slurm/local/cluster start /tmp/cluster && export SLURM_CONF=/tmp/cluster/slurm.conf
-    python bench/restarts.py [--times 4]
+    python solutions/11_failover/bench/restarts.py [--times 4]
 
-Both train lab 11's model by its solution on two ranks. Under torchrun one of them kills itself; torchrun ends the
+Both train the lab's model by its solution on two ranks. Under torchrun one of them kills itself; torchrun ends the
 other, and starts both anew. On Slurm the job of `sbatch requeue.sh` gets the SIGUSR2 that comes before the time limit,
 here by `scancel --signal`: the ranks agree, save and leave, and the job queues itself again. Prints seconds from the
 kill or the signal to the first step after it, by parts, and how many times as long as `python -c "import torch"` that
@@ -13,6 +13,7 @@ is. Where no Slurm answers, its half is left out.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -20,26 +21,30 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 import nbformat
 import torch.distributed as dist
-from noted_attempts import whens
-from solved import ROOT, solved_notebook
 
 from course.batch.launched import by_torchrun
 from course.batch.torchrun_rank import definitions
 from course.processes.surroundings.machine import cores
 
-LAB = "11_failover"
+sys.path.append(str(Path(__file__).resolve().parents[3] / "bench"))
+from solved import ROOT, solved_notebook
+
+HERE = Path(__file__).resolve().parent
+LAB = HERE.parent.name
 RANKS = 2
 STEPS = 6  # in an attempt, before the kill; there is a checkpoint after every fifth step
 MOST = 5  # times that requeue.sh queues itself again
 PATIENCE = 150.0  # seconds until an attempt must have made a step; a cluster's default keeps a requeued job for 120
 CELL = """
-from bench.noted_attempts import noted
+from noted_attempts import noted
 
 
 def requeued_training(folder, epochs, seconds, train_it=requeued_training):
@@ -51,8 +56,8 @@ SLURM = ("the signal", "ranks have saved and left", *TORCHRUN[1:])
 
 
 def attempt_of_torchrun(training, folder: str, times: int) -> None:
-    """On a rank of torchrun: lab 11's training; the last rank kills itself in all attempts but the last."""
-    from bench.noted_attempts import noted
+    """On a rank of torchrun: the lab's training; the last rank kills itself in all attempts but the last."""
+    from noted_attempts import noted
 
     attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
     kill = attempt < times and dist.get_rank() == RANKS - 1
@@ -63,7 +68,8 @@ def by_kills(folder: Path, times: int) -> list[list[float]]:
     """Under torchrun: for each kill, the moments of TORCHRUN."""
     lab = definitions(solved_notebook(LAB, folder), "training")
     lab["EPOCHS"] = times + 1  # of 12 steps; `training` looks there
-    launch = by_torchrun(attempt_of_torchrun, lab["training"], str(folder), times, ranks=RANKS, restarts=times)
+    with chdir(folder):  # where ranks find what the notebook imports of its lab
+        launch = by_torchrun(attempt_of_torchrun, lab["training"], str(folder), times, ranks=RANKS, restarts=times)
     if launch.error:
         sys.exit(f"torchrun: {launch.error}")
     attempts = [whens(folder, attempt, RANKS) for attempt in range(times + 1)]
@@ -76,7 +82,7 @@ def by_signals(folder: Path, times: int) -> list[list[float]]:
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(CELL))
     nbformat.write(notebook, path)
-    shutil.copy(ROOT / "solutions" / LAB / "requeue.sh", folder)
+    shutil.copy(HERE.parent / "requeue.sh", folder)
     variables = {"LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": sys.executable, "EPOCHS": "1000"}
     job = slurm("sbatch", "--parsable", f"--ntasks={RANKS}", "--time=10", "requeue.sh", cwd=folder, variables=variables)
     found = []
@@ -90,6 +96,17 @@ def by_signals(folder: Path, times: int) -> list[list[float]]:
     finally:
         slurm("scancel", job)
     return found
+
+
+def whens(folder: Path, attempt: int, ranks: int) -> dict[str, float]:
+    """When the last rank of an attempt had come to each thing that `noted` names; without those to which not all have
+    come. ("killed": when one was.)"""
+    found: dict[str, list[float]] = defaultdict(list)
+    for path in folder.glob(f"attempt-{attempt}-rank-*"):
+        for line in path.read_text().splitlines():
+            what, when = json.loads(line)
+            found[what].append(when)
+    return {what: max(of) for what, of in found.items() if len(of) == (1 if what == "killed" else ranks)}
 
 
 def slurm(*command: str, cwd: Path | None = None, variables: dict[str, str] | None = None) -> str:
@@ -140,6 +157,7 @@ def main() -> None:
         "--times", type=int, default=4, choices=range(1, MOST + 1), help="kills, and signals (default: 4)"
     )
     times = parser.parse_args().times
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))  # of all ranks
     bare()  # once unmeasured, so that files are in memory
     base = median(bare() for _ in range(5))
     print(f"{RANKS} ranks on {cores()} cores, {times} times; a Python that imports torch takes {base:.1f} s")

@@ -1,12 +1,16 @@
-"""The bench of lab 09's ways: how it counts turns, that it would see wrong gradients, and a short run."""
+"""The bench of the lab's ways: how it counts turns, that it would see wrong gradients, and a short run."""
 
 from __future__ import annotations
 
-import inside_ddp
+from pathlib import Path
+
 import pytest
 import torch
-from example_labs import lab_of_the_story
-from inside_ddp import NOTHING, TORCHS, WAYS, agree, of_least, ratios, slowest
+from run_bench import run_bench
+
+from ..bench.inside_ddp import NOTHING, TORCHS, WAYS, agree, of_least, ratios, slowest
+
+BENCH = Path(__file__).resolve().parents[1] / "bench"
 
 
 def model(gradient: float) -> torch.nn.Module:
@@ -38,9 +42,8 @@ def test_gradients_are_held_against_those_of_distributed_data_parallel():
 
 
 @pytest.mark.thorough
-def test_the_bench_runs_and_draws(bench, tmp_path):
-    lab_of_the_story("09_inside_ddp")
-    said = bench("inside_ddp.py", "--turns", "2", "--pictures", str(tmp_path))
-    for way in inside_ddp.WAYS:
+def test_the_bench_runs_and_draws(tmp_path):
+    said = run_bench(BENCH / "inside_ddp.py", "--turns", "2", "--pictures", str(tmp_path))
+    for way in WAYS:
         assert said.count(f"\n{way}  ") == 2, said
     assert (tmp_path / "inside_ddp.png").stat().st_size > 10_000

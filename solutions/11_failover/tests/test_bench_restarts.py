@@ -1,4 +1,4 @@
-"""The bench of restarts: what it makes of the moments that ranks note. tests/slurm/ runs it."""
+"""The bench of restarts: what it makes of the moments that ranks note."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from noted_attempts import whens
-from restarts import TORCHRUN, parts, table
+from ..bench.restarts import TORCHRUN, parts, table, whens
 
-BENCH = Path(sys.modules["restarts"].__file__).parent
+BENCH = Path(__file__).resolve().parents[1] / "bench"
 
 
 def write(folder: Path, rank: int, **moments: float) -> None:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from example_labs import lab_of_the_story
+from run_bench import run_bench
 
-ROOT = Path(__file__).resolve().parents[2]
+BENCH = Path(__file__).resolve().parents[1] / "bench"
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_the_bench_of_restarts_tells_all_parts_of_both(on_slurm):
-    lab_of_the_story("11_failover")
-    command = [sys.executable, ROOT / "bench" / "restarts.py", "--times", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    rows = re.findall(r"^(.+?), since (.+?)  +([\d.]+) s", done.stdout, re.MULTILINE)
-    assert len(rows) == 4 + 5, done.stdout
+    said = run_bench(BENCH / "restarts.py", "--times", "1")
+    rows = re.findall(r"^(.+?), since (.+?)  +([\d.]+) s", said, re.MULTILINE)
+    assert len(rows) == 4 + 5, said
     sums = [float(seconds) for name, since, seconds in rows if since in ("the kill", "the signal") and "step" in name]
     parts = [float(seconds) for name, since, seconds in rows if not (since.startswith("the ") and "step" in name)]
     assert sums[0] == pytest.approx(sum(parts[:3]), abs=0.3) and sums[1] == pytest.approx(sum(parts[3:]), abs=0.3)
