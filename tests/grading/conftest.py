@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,10 @@ from small_course import LAB, make_course
 @pytest.fixture(scope="session", autouse=True)
 def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A grading compiles the templates of feedback, half a second of CPU time. Here all use Jinja's own cache."""
-    cache, make = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates"))), TemplateExporter._create_environment
+    cache, make = (
+        FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates"))),
+        TemplateExporter._create_environment,
+    )
 
     def with_cache(exporter: TemplateExporter) -> Environment:
         environment = make(exporter)

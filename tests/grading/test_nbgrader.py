@@ -10,23 +10,15 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from classroom import REPOSITORY, Classroom
+from classroom import REPOSITORY
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
-from small_course import ANSWERS, LAB, make_course
+from small_course import ANSWERS, LAB
 
 from autograde.classroom.configuration import configuration
 
 PARTLY = ANSWERS | {"double": "def double(x):\n    return 2 * abs(x)"}
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Classroom:
-    """A class on the small lab, built, with an exchange."""
-    room = Classroom(make_course(tmp_path / "course"), LAB)
-    assert room.lockstep("build").exit_code == 0
-    return room
 
 
 def test_plain_autograde_takes_our_way(small):
