@@ -13,6 +13,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveCells
 from traitlets.config import Config
 
+from autograde.classroom.gradebook.engine import keep_engines
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.classroom.release.from_source import ReleaseFromSource
@@ -29,6 +30,7 @@ RELEASE_FEEDBACK = "autograde.classroom.feedback_release.ReleaseFeedback"
 
 def configure(c: Config, root: Path | str) -> None:
     """Set `c` so that nbgrader works on the course at `root`, in its `labs/` and `class/`, and uses our steps."""
+    keep_engines()
     root = Path(root).resolve()
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.source_directory = SOURCE

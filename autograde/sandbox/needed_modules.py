@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from autograde.cells.parsing import parse
@@ -22,7 +23,7 @@ def modules_needed(sources: Iterable[str], *start: str) -> list[Path]:
     not exist, SyntaxError for a text that is not Python.
     """
     found = {PACKAGE / "__init__.py"}
-    modules = {module for source in sources for module in imported(parse(source), "")}
+    modules = {module for source in sources for module in imports_of(source, "")}
     waiting = [path for module in modules for path in files_of(module)]
     for module in start:
         if not (paths := files_of(module)):
@@ -35,9 +36,15 @@ def modules_needed(sources: Iterable[str], *start: str) -> list[Path]:
         if path not in done:
             done.add(path)
             package = ".".join(path.relative_to(PACKAGE.parent).parent.parts)
-            tree = parse(path.read_text(encoding="utf-8"))
-            waiting += [other for module in imported(tree, package) for other in files_of(module)]
+            text = path.read_text(encoding="utf-8")
+            waiting += [other for module in imports_of(text, package) for other in files_of(module)]
     return sorted(done)
+
+
+@lru_cache(512)  # each grading asks twice, of the same hundred files
+def imports_of(text: str, package: str) -> frozenset[str]:
+    """What `imported` finds in a module's text. Raises SyntaxError."""
+    return frozenset(imported(parse(text), package))
 
 
 def imported(tree: ast.Module, package: str) -> set[str]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import pytest
+from classroom import Classroom
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import get_alembic_version
-from small_course import ANSWERS
+from small_course import ANSWERS, LAB
+from sqlalchemy import create_engine
 
 from autograde.contract.check import draw_cases
 from autograde.labs.folder import load_checks
 from autograde.making.build import release
 
 SMALL = len(ANSWERS)  # TODOs of the small lab
+STUDENTS = ("ada", "bob")
 
 
 @contextmanager
@@ -38,25 +44,32 @@ def counted(*functions: Callable) -> Iterator[Counter]:
         threading.setprofile(None)
 
 
-def test_the_lab_is_loaded_once_and_each_notebook_converted_once(small):
-    students = ("ada", "bob", "cleo")
-    for student in students:
-        small.put(student, small.answered(ANSWERS))
-    once = (load_checks, release, Exporter.from_notebook_node, get_alembic_version, draw_cases)
+@pytest.fixture(scope="module")
+def graded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Classroom, Counter, str]:
+    """A class that was graded with two jobs, what was called for it, and what it said."""
+    room = Classroom(shutil.copytree(built, tmp_path_factory.mktemp("graded") / "course"), LAB)
+    for student in STUDENTS:
+        room.put(student, room.answered(ANSWERS))
+    once = (load_checks, release, Exporter.from_notebook_node, get_alembic_version, create_engine, draw_cases)
     with counted(*once, subprocess.Popen.__init__) as calls:
-        result = small.grade("--jobs", "2")
-    assert small.scores() == dict.fromkeys(students, 5), result.output
+        result = room.grade("--jobs", "2")
+    return room, calls, result.output
+
+
+def test_the_lab_is_loaded_once_and_each_notebook_converted_once(graded):
+    room, calls, said = graded
+    assert room.scores() == dict.fromkeys(STUDENTS, 5), said
     assert calls[load_checks] == 1
-    assert calls[draw_cases] == len(students) * SMALL, "the verdict has the cases that the probe had"
+    assert calls[draw_cases] == len(STUDENTS) * SMALL, "the verdict has the cases that the probe had"
     assert calls[get_alembic_version] == 0, "the gradebook is made without a process"
+    assert calls[create_engine] == 1, "what the gradebook is asked is compiled once"
     assert calls[release] == 1
-    assert calls[Exporter.from_notebook_node] == 1 + 2 * len(students), "a grading and a page of feedback each"
+    assert calls[Exporter.from_notebook_node] == 1 + 2 * len(STUDENTS), "a grading and a page of feedback each"
     assert calls[subprocess.Popen.__init__] <= 2, "the fork server, and whether it can protect: no process a student"
 
 
-def test_what_is_graded_is_not_graded_again(small):
-    small.put("ada", small.answered(ANSWERS))
-    small.grade()
+def test_what_is_graded_is_not_graded_again(graded):
+    room, *_ = graded
     with counted(load_checks, Exporter.from_notebook_node, subprocess.Popen.__init__) as calls:
-        small.grade()
+        room.grade()
     assert calls == {load_checks: 1, Exporter.from_notebook_node: 1}, "only the lab goes into the gradebook again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,24 @@ from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
 from test_feedback_again import PENALTY
 
 
+@pytest.fixture(scope="module")
+def graded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The course of a class of ada and bob, where ada's work is graded without ranks. It is copied, and not changed."""
+    room = Classroom(shutil.copytree(built, tmp_path_factory.mktemp("graded") / "course"), LAB)
+    assert room.lockstep("enrol", "ada", "bob").exit_code == 0
+    deadline(room, "2030-01-01 12:00:00")
+    room.put("ada", room.answered(ANSWERS))
+    with pytest.MonkeyPatch.context() as patch:
+        without_sandboxes(patch)
+        assert room.grade().exit_code == 0
+    return room.root
+
+
 @pytest.fixture
-def room(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Classroom:
-    """A class of ada and bob, where ada's work is graded without ranks."""
+def room(graded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Classroom:
+    """A class of its own, which is graded without ranks from now on, too."""
     without_sandboxes(monkeypatch)
-    assert small.lockstep("enrol", "ada", "bob").exit_code == 0
-    deadline(small, "2030-01-01 12:00:00")
-    small.put("ada", small.answered(ANSWERS))
-    assert small.grade().exit_code == 0
-    return small
+    return Classroom(shutil.copytree(graded, tmp_path / "course"), LAB)
 
 
 def test_after_a_change_of_points_no_mark_is_told_until_all_are_graded_again(room):
@@ -116,13 +126,20 @@ def test_a_gradebook_that_was_lost_is_filled_again_and_nobody_has_handed_in_noth
     assert marks(room, LAB)[0]["ada"] == "5"
 
 
-@pytest.mark.parametrize("how", ["renamed", "left out"])
-def test_a_graded_lab_that_the_course_has_no_longer_is_named_wherever_totals_are_made(tmp_path: Path, how: str):
-    room = filled(tmp_path / "course")
+@pytest.fixture(scope="module")
+def two_labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course of two labs, both graded. It is copied, and not changed."""
+    room = filled(tmp_path_factory.mktemp("filled") / "course")
     add_lab(room, "92_other")
     hand_in(room, "ada", 2, 3)
     hand_in(room, "noor", 2, 3)
     hand_in(room, "ada", 1, 1, lab="92_other")
+    return room.root
+
+
+@pytest.mark.parametrize("how", ["renamed", "left out"])
+def test_a_graded_lab_that_the_course_has_no_longer_is_named_wherever_totals_are_made(two_labs, tmp_path, how: str):
+    room = Classroom(shutil.copytree(two_labs, tmp_path / "course"), LAB)
     if how == "renamed":
         os.rename(room.root / "solutions" / LAB, room.root / "solutions" / "93_small")
     else:

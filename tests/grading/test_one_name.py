@@ -10,6 +10,7 @@ from nbgrader.api import Gradebook
 from small_course import LAB, make_course
 
 from autograde.class_commands import StudentId
+from autograde.classroom.gradebook.made import make_gradebook
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.submissions.one_name import ids_to_nfc, rename_to_nfc
 
@@ -40,7 +41,9 @@ def test_two_folders_of_one_name_are_told_and_kept(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 def test_an_id_that_nbgrader_has_in_the_other_form_is_changed_with_its_submissions(tmp_path):
-    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db") as gradebook:
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    make_gradebook(url)
+    with Gradebook(url) as gradebook:
         gradebook.add_assignment(LAB)
         for name in (DECOMPOSED, "ada"):
             gradebook.add_student(name, first_name=name)

@@ -189,6 +189,7 @@ MARKUP = [*"$\\[](){}<>!*_`~|#&;:\n", "attachment:", "<img src=", "\\begin{a}", 
 HOSTILE = [
     "![x](attachment:x.png)",
     "> " * MAX_SOURCE,
+    '"' * MAX_SOURCE,
     "- " * 20_000,
     "\\\\[" * 10_000,
     "\\begin{a}" * 10_000,

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from classroom import REPOSITORY, Classroom
 from nbgrader.apps.api import NbGraderAPI
-from small_course import ANSWERS, LAB, make_course
+from small_course import ANSWERS, LAB
 
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.release.old_text import as_released
@@ -22,13 +22,11 @@ from autograde.making.bundle import bundle_files
 
 
 @pytest.fixture
-def room(tmp_path) -> Classroom:
+def room(small: Classroom) -> Classroom:
     """A course whose lab somebody has solved in labs/, with outputs, hints and a file beside it."""
-    room = Classroom(make_course(tmp_path / "course"), LAB)
-    assert room.lockstep("build").exit_code == 0
-    solve(room.root / "labs" / LAB / f"{LAB}.ipynb")
-    (room.root / "labs" / LAB / "hints_taken.json").write_text('{"double": 3}')
-    return room
+    solve(small.root / "labs" / LAB / f"{LAB}.ipynb")
+    (small.root / "labs" / LAB / "hints_taken.json").write_text('{"double": 3}')
+    return small
 
 
 def solve(path: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 from changing_lab import examined_by_text, without_sandboxes
-from classroom import Classroom
+from classroom import REPOSITORY, Classroom
 from slurm_cluster import eventually
 from small_course import ANSWERS, LAB
 
@@ -84,15 +84,19 @@ def test_why_a_run_ended_is_kept_for_its_page(room, monkeypatch):
     assert read(room.root, LAB).ended == "division by zero"
 
 
-def test_a_run_in_the_background_says_what_it_says_into_its_log(small):
-    status, said = small.apart("grade", LAB, "--no-collect", "--background", seconds=120)
-    assert status == 0 and f"{LAB} is being graded; what it says goes to " in said
+def test_a_run_in_the_background_says_what_it_says_into_its_log(small, monkeypatch):
+    asked = ("grade", LAB, "--no-collect", "--background")
+    monkeypatch.setattr(sys, "argv", ["lockstep", *asked])  # the run is the same command
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    done = small.lockstep(*asked)
+    assert done.exit_code == 0 and f"{LAB} is being graded; what it says goes to " in done.output
     assert eventually(lambda: not read(small.root, LAB).running)
     run = read(small.root, LAB)
     assert (run.ended, run.in_background) == (DONE, True)
     assert f"{LAB}: 0 to grade\n" in log_path(small.root, LAB).read_text()
     with class_grading.class_lock(Course(small.root)):
-        assert small.apart("grade", LAB, "--background", seconds=120)[0] == 1
+        refused = small.lockstep(*asked)
+        assert refused.exit_code == 1 and "another grading of this class is running" in refused.output
 
 
 @pytest.mark.thorough

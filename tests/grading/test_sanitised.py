@@ -88,8 +88,9 @@ def test_a_labs_own_text_stays_as_it_is_and_the_list_of_problems_does_not():
     assert "onerror" not in page.img.attrs
 
 
-def test_a_text_that_would_take_minutes_to_read_is_shown_as_it_was_written():
-    text = "<b>" * (MOST_MARKS + 1)
+@pytest.mark.parametrize("mark", ["<b>", "> ", 'a"', "&", "a=b ", "| "])
+def test_a_text_that_would_take_minutes_to_read_is_shown_as_it_was_written(mark):
+    text = mark * (MOST_MARKS + 1)
     page = shown(text)
     assert UNREAD in page.get_text() and page.pre.get_text() == text
 

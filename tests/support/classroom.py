@@ -23,6 +23,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeSubmit
 from traitlets.config import Config
 
+from autograde.classroom.gradebook.made import make_gradebook
 from autograde.cli import main
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -135,8 +136,10 @@ class Classroom:
             ExchangeSubmit(coursedir=directory, authenticator=Authenticator(), config=config).start()
 
     def gradebook(self) -> Gradebook:
-        """The open gradebook."""
-        return Gradebook(f"sqlite:///{self.root}/class/gradebook.db")
+        """The open gradebook, which is made as `lockstep` does: nbgrader alone starts a process of two seconds."""
+        url = f"sqlite:///{self.root}/class/gradebook.db"
+        make_gradebook(url)
+        return Gradebook(url)
 
     def scores(self) -> dict[str, float]:
         """Score of each student in the gradebook."""

@@ -72,7 +72,7 @@ def rendered(source: str, renderer: MathMLRenderer) -> str:
 
 def harmless(source: str) -> str:
     """HTML of Markdown that a student wrote, see `sanitised`. Formulas, which are our own, come in afterwards."""
-    if sum(source.count(each) for each in "<&=|") > MOST_MARKS:
+    if sum(source.count(each) for each in '<>&"=|') > MOST_MARKS:
         return f"<p><mark>{UNREAD}</mark></p><pre>{html.escape(source)}</pre>"
     renderer = FormulasLater(escape=False, exclude_anchor_links=True)
     return renderer.with_formulas(sanitised(rendered(source, renderer), renderer.mark))
