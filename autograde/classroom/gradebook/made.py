@@ -9,7 +9,6 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from alembic.script import ScriptDirectory
 from nbgrader.dbutil import ALEMBIC_DIR
 from sqlalchemy.engine import make_url
 
@@ -19,6 +18,8 @@ def make_gradebook(url: str) -> None:
     known = make_url(url)
     if known.get_backend_name() != "sqlite" or not known.database or Path(known.database).exists():
         return
+    from alembic.script import ScriptDirectory  # takes a third of a second, and the gradebook is mostly there
+
     revision = ScriptDirectory(ALEMBIC_DIR).get_current_head()
     with suppress(sqlite3.Error), closing(sqlite3.connect(known.database, isolation_level=None)) as database:
         database.execute("BEGIN IMMEDIATE")
