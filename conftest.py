@@ -15,9 +15,11 @@ import lab_tests
 import pytest
 from chosen import chosen, part_of
 from lab_tests import lab_of
-from labs_under_test import COURSE, LABS, Worlds
+from labs_under_test import COURSE, LABS, OURS, Worlds
 from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
+from small_course import LAB as SMALL
+from small_course import make_course
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -171,10 +173,18 @@ def world(worlds: Worlds) -> World:
 
 @pytest.fixture(scope="session")
 def hub(pytestconfig: pytest.Config) -> Iterator[Hub]:
-    """A JupyterHub with two courses, which runs as long as the tests; only root can start it. What is run each time
-    needs the first of them."""
-    courses = {"hpc": (["iris", "omar"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])}
-    with running_hub({"hpc": courses["hpc"]} if pytestconfig.getoption("chosen") else courses) as hub:
+    """A JupyterHub with two courses, which runs as long as the tests; only root can start it. The first has a small lab
+    of its instructor's beside ours. What is run each time needs this course only, and one of our labs in it."""
+    courses, chosen_only = {"hpc": (["iris", "omar"], ["ada", "bob"])}, pytestconfig.getoption("chosen")
+    if not chosen_only:
+        courses["ml"] = (["noor"], ["cleo"])
+
+    def choose(hub: Hub) -> None:
+        make_course(hub.own_labs.parent)
+        fewer = {"labs": [*(lab.name for lab in OURS[:1]), SMALL]} if chosen_only else {}
+        hub.choose("hpc", labs_folders=[str(hub.own_labs)], **fewer)
+
+    with running_hub(courses, prepare=choose) as hub:
         yield hub
 
 

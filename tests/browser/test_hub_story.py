@@ -10,7 +10,6 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 from axe_playwright_python.sync_playwright import Axe
-from example_labs import lab_of_the_story
 from hub_pages import (
     START,
     back_to_labs,
@@ -32,25 +31,16 @@ from hub_pages import (
 from playwright.sync_api import Browser, expect
 from refused_hosts import refuse_other_hosts
 from running_hub import Hub
+from small_course import ANSWERS, LAB
 from unix_accounts import with_accounts
 
 pytestmark = with_accounts
-LAB = lab_of_the_story("03_pi_allreduce").name
-TITLE = "03 Pi on several ranks"
-RIGHT = """\
-import numpy as np
-
-
-def partial_sum(f, intervals: int, rank: int, size: int) -> float:
-    x = (np.arange(rank, intervals, size) + 0.5) / intervals
-    return float(np.sum(f(x)) / intervals)
-"""
+TITLE = "A small lab"
 DEADLOCK = """\
-def parallel_pi(comm, intervals: int) -> float:
-    share = partial_sum(f, intervals, comm.rank, comm.size)
+def total(comm, x):
     if comm.rank > 0:
-        share = comm.allreduce(share)
-    return share
+        x = comm.allreduce(x)
+    return x
 """
 COMMENT = "Who is missing in this call? Count the ranks that come."
 
@@ -76,7 +66,7 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     assert "Successfully released" in press(iris, lab, "release")
     screenshot(iris, "01-released")
 
-    # Two students fetch it and run it on four ranks; one solves a TODO, the other makes a deadlock of one.
+    # Two students fetch it and run it on two ranks; one solves a TODO, the other makes a deadlock of one.
     ada, bob = page_of("ada"), page_of("bob")
     lab_of(ada, LAB)
     screenshot(ada, "02-to-be-fetched")
@@ -84,24 +74,24 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
         fetch(page, LAB)
         run_all(page)
         expect(page.locator(".jp-OutputArea-output", has_text="Traceback")).to_have_count(0)
-    write(ada, cell_with(ada, "def partial_sum"), RIGHT)
-    expect(cell_with(ada, 'check("partial_sum")')).to_contain_text("partial_sum: passed, 3 of 3 points")
+    write(ada, cell_with(ada, "def double"), ANSWERS["double"])
+    expect(cell_with(ada, 'check("double")')).to_contain_text("double: passed, 2 of 2 points")
     screenshot(ada, "03-passed")
-    write(bob, cell_with(bob, "def parallel_pi(comm"), DEADLOCK)
-    said = cell_with(bob, 'check("parallel_pi")')
+    write(bob, cell_with(bob, "def total(comm"), DEADLOCK)
+    said = cell_with(bob, 'check("total")')
     expect(said).to_contain_text("0 of 3 points")
     expect(said).to_contain_text("comm.allreduce")
-    cell_with(bob, "def parallel_pi(comm").evaluate("cell => cell.scrollIntoView()")
+    cell_with(bob, "def total(comm").evaluate("cell => cell.scrollIntoView()")
     screenshot(bob, "04-deadlock")
 
     # Ada validates. What is open is saved when she goes back, and when Bob hands in, as he does in another tab.
     save(ada)
     said = validate(ada)
-    assert "1 of 4 checks pass, 3 of 12 points." in said
-    assert 'check("parallel_pi")' in said and 'check("partial_sum")' not in said
-    write(ada, cell_with(ada, "def partial_sum"), f"{RIGHT}# My own way.\n")
+    assert "1 of 2 checks pass, 2 of 5 points." in said
+    assert 'check("total")' in said and 'check("double")' not in said
+    write(ada, cell_with(ada, "def double"), f"{ANSWERS['double']}\n# My own way.\n")
     back_to_labs(ada)
-    expect(lab_of(ada, LAB)).to_contain_text("Passed 1 of 4")
+    expect(lab_of(ada, LAB)).to_contain_text("Passed 1 of 2")
     assert f"{TITLE} is handed in" in hand_in(ada, LAB)
     (handed_in,) = hub.home("ada").glob(f"*/{LAB}/{LAB}.ipynb")
     assert "# My own way." in handed_in.read_text()
@@ -123,7 +113,7 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     lab = formgrader(iris, hub.url, course, LAB)
     assert "Successfully collected" in press(iris, lab, "collect")
     submissions(iris, lab)
-    for person, score in (("ada", "3 / 12"), ("bob", "0 / 12")):
+    for person, score in (("ada", "2 / 5"), ("bob", "0 / 5")):
         row = of_student(iris, hub.name(person))
         assert "Successfully autograded" in press(iris, row, "autograde")
         expect(row).to_contain_text(score)
@@ -133,18 +123,18 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     iris.goto(f"{hub.url}/services/{course}/formgrader/manage_students/{hub.name('bob')}/{LAB}")
     iris.get_by_role("link", name=LAB).last.click()
     for field in ("comment", "check"):  # what is written before these are loaded is overwritten
-        expect(iris.locator(f"#parallel_pi-{field}")).to_have_attribute("placeholder", re.compile("."))
+        expect(iris.locator(f"#total-{field}")).to_have_attribute("placeholder", re.compile("."))
     expect(
         iris.get_by_text("waits in comm.allreduce").or_(iris.get_by_text("wait in comm.allreduce")).first
     ).to_be_visible()
-    for field, said, kept in (("parallel_pi-comment", COMMENT, "comment"), ("parallel_pi-check", "1", "grade")):
+    for field, said, kept in (("total-comment", COMMENT, "comment"), ("total-check", "1", "grade")):
         with iris.expect_response(f"**/api/{kept}/*") as answer:
             iris.locator(f"#{field}").fill(said)
             iris.locator(f"#{field}").blur()
         assert answer.value.ok
     screenshot(iris, "07-commented")
     submissions(iris, formgrader(iris, hub.url, course, LAB))
-    for person, score in (("ada", "3 / 12"), ("bob", "1 / 12")):
+    for person, score in (("ada", "2 / 5"), ("bob", "1 / 5")):
         expect(of_student(iris, hub.name(person))).to_contain_text(score)
 
     # Bob gets more time for it on the card, and reads so.
@@ -187,18 +177,18 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     of_lab.locator("summary").click(timeout=START)
     of_lab.get_by_label("Hand-ins of").fill(hub.name("bob"))
     of_lab.get_by_role("button", name="Show, and let one count").click()
-    expect(iris.get_by_role("listitem").filter(has_text="graded 1 of 12, counts")).to_be_visible(timeout=START)
+    expect(iris.get_by_role("listitem").filter(has_text="graded 1 of 5, counts")).to_be_visible(timeout=START)
     screenshot(iris, "08-counts")
 
     # Each student reads the own feedback, and has nobody else's. Ada has cleared her home.
     shutil.rmtree(hub.home("ada") / ".local")
-    for page, person, score, comment in ((ada, "ada", 3.0, False), (bob, "bob", 1.0, True)):
+    for page, person, score, comment in ((ada, "ada", 2.0, False), (bob, "bob", 1.0, True)):
         page.reload()
-        expect(lab_of(page, LAB)).to_contain_text(f"{score:.0f} of 12 points")
+        expect(lab_of(page, LAB)).to_contain_text(f"{score:.0f} of 5 points")
         expect(lab_of(page, LAB)).to_contain_text("Handed in,")
         screenshot(page, f"09-labs-{person}")
         feedback = read_feedback(page, LAB)
-        assert f"{LAB} (Score: {score} / 12.0)" in feedback
+        assert f"{LAB} (Score: {score} / 5.0)" in feedback
         assert (COMMENT in feedback) == comment
         assert len([*hub.home(person).rglob("feedback/*/*.html")]) == 1
         screenshot(page, f"09-feedback-{person}")
@@ -207,8 +197,8 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
 
     # The instructor corrects a typo, and releases again. Ada gets the new text with what she wrote, also where the
     # notebook is open.
-    source = hub.course("hpc") / "solutions" / LAB / "lab.py"
-    source.write_text(source.read_text().replace("can share the work", "can share all the work"))
+    source = hub.own_labs / LAB / "lab.py"
+    source.write_text(source.read_text().replace("Now with ranks", "Now with two ranks"))
     iris.goto(f"{hub.url}/hub/home")
     expect(of_lab).to_contain_text("the lab was changed since it was released", timeout=START)
     screenshot(iris, "10-changed")
@@ -218,7 +208,7 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     labs_page = f"{hub.url}/user/{hub.name('ada')}/labs"
     ada.goto(labs_page)
     lab_of(ada, LAB).get_by_role("link", name="Open:").click()
-    expect(ada.locator(".jp-Notebook")).to_contain_text("can share the work", timeout=START)
+    expect(ada.locator(".jp-Notebook")).to_contain_text("Now with ranks", timeout=START)
     beside = ada.context.new_page()
     beside.goto(labs_page)
     expect(lab_of(beside, LAB)).to_contain_text("This lab was corrected on")
@@ -226,12 +216,12 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     screenshot(beside, "10-corrected")
     lab_of(beside, LAB).get_by_role("button", name="Get the corrected text").click()
     expect(beside.get_by_role("status")).to_contain_text(f"{TITLE} has the corrected text")
-    expect(ada.locator(".jp-Notebook")).to_contain_text("can share all the work")
-    expect(lab_of(beside, LAB)).to_contain_text("Passed 1 of 4")
+    expect(ada.locator(".jp-Notebook")).to_contain_text("Now with two ranks")
+    expect(lab_of(beside, LAB)).to_contain_text("Passed 1 of 2")
     expect(lab_of(beside, LAB)).not_to_contain_text("This lab was corrected")
-    assert "# My own way." in handed_in.read_text() and "can share all the work" in handed_in.read_text()
+    assert "# My own way." in handed_in.read_text() and "Now with two ranks" in handed_in.read_text()
     (copy,) = handed_in.parent.glob(f"{LAB}_until_*.ipynb")
-    assert "can share the work" in copy.read_text()
+    assert "Now with ranks" in copy.read_text()
     assert Axe().run(beside).response["violations"] == []
     screenshot(beside, "10-has-the-new-text")
 

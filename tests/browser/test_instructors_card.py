@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from autograde.term.counting.hand_ins import HandIn
 from autograde.term.counting.hand_ins import plain as of_student
 from autograde.term.waiting import Waiting, plain
+from course.jupyterhub.hub_handlers.waiting import AGAIN, patience_of
 from course.jupyterhub.place import REPOSITORY
 
 HUB, COURSE = "http://hub.example", "hpc"
@@ -74,11 +75,12 @@ def rendered(template: str, **known: object) -> str:
 
 @pytest.fixture
 def card(browser: Browser) -> Iterator[SimpleNamespace]:
-    """An instructor's first page, on a hub of which only the pages are there. labs: what stands on the card."""
+    """An instructor's first page, on a hub of which only the pages are there. labs: what stands on the card. late: how
+    many answers come too late. asked: what the page asked for the card."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.set_default_timeout(8000)
-    shown = SimpleNamespace(page=page, labs=LABS, why="", sent=[], answer={})
+    shown = SimpleNamespace(page=page, labs=LABS, why="", late=0, asked=[], sent=[], answer={})
     course = SimpleNamespace(name=COURSE, href=f"/services/{COURSE}/")
 
     def answer(route: Route) -> None:
@@ -87,9 +89,15 @@ def card(browser: Browser) -> Iterator[SimpleNamespace]:
             route.fulfill(path=STATIC / path.removeprefix("/hub/"))
         elif path == f"/hub/waiting/{COURSE}":
             labs = json.loads(json.dumps(plain(shown.labs)))
+            asked = urlsplit(route.request.url).query.removeprefix("asked=")
+            shown.asked.append(asked)
+            late = len(shown.asked) <= shown.late
+            why = f"it took more than {patience_of(asked)} seconds" if late else shown.why
+            known = {"labs": [] if late else labs, "why": why, "late": late}
             route.fulfill(
-                body=rendered("waiting.html", course=course, labs=labs, why=shown.why, students=["ada"]),
-                content_type="text/html",
+                status=503 if late else 200,
+                headers={"Content-Type": "text/html"} | ({"Retry-After": str(AGAIN)} if late else {}),
+                body=rendered("waiting.html", course=course, students=["ada"], **known),
             )
         elif path == "/hub/home":
             route.fulfill(body=rendered("home.html"), content_type="text/html")
@@ -139,6 +147,19 @@ def test_a_course_is_called_by_its_title_and_each_lab_says_how_it_stands(card, s
     expect(opened(card).get_by_text("The course has no lab yet")).to_be_visible()
     card.why = "03_pi_allreduce: lab.py cannot be read"
     expect(opened(card).get_by_role("alert")).to_contain_text("How the labs stand is not known now: 03_pi_allreduce")
+
+
+def test_an_answer_that_came_too_late_is_told_and_asked_for_again_with_more_patience(card):
+    card.late, page = 2, card.page
+    page.clock.install()
+    page.goto(f"{HUB}/hub/home")
+    for seconds in (90, 180):
+        alert = page.get_by_role("alert")
+        expect(alert).to_contain_text(f"it took more than {seconds} seconds. This page asks again by itself.")
+        page.clock.fast_forward(AGAIN * 1000)
+    expect(page.get_by_role("button", name="Release feedback of 03 Pi on several ranks")).to_be_visible()
+    page.clock.fast_forward(10 * AGAIN * 1000)
+    assert card.asked == ["0", "1", "2"]
 
 
 def test_feedback_marks_and_an_extension_are_a_button_away_and_no_button_is_pressed_twice(card):

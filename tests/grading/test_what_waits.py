@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from datetime import UTC
 from pathlib import Path
 
 import pytest
-from classroom import WHEN, Classroom
+from classroom import REPOSITORY, WHEN, Classroom
 from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 from small_course import LAB, make_course
@@ -152,3 +154,11 @@ def test_a_course_without_a_gradebook_gets_none(tmp_path, monkeypatch):
     room = Classroom(make_course(tmp_path / "course"), LAB)
     assert room.lockstep("waiting").output == "90_small: not released; nothing waits\n"
     assert not (room.root / "class" / "gradebook.db").exists()
+
+
+def test_the_command_imports_no_library_that_it_does_not_need(room):
+    code = "import sys; from autograde.cli import main; main(['waiting'], standalone_mode=False)"
+    code += "; print([each for each in ('alembic', 'matplotlib', 'torch') if each in sys.modules])"
+    known = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run([sys.executable, "-c", code], env=known, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [f"{LAB}: not released; nothing waits", "[]"], done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pwd
@@ -28,8 +29,8 @@ from course.jupyterhub.accounts.unix import AccountsError, create, known
 from course.jupyterhub.courses import Course, read_courses
 from course.jupyterhub.health import accounts
 from course.jupyterhub.health.line import OK, WRONG, Line
-from course.jupyterhub.hub_handlers.waiting import labs_of, own_name
-from course.jupyterhub.pages.command import CommandOutput
+from course.jupyterhub.hub_handlers.waiting import labs_of, own_name, patience_of
+from course.jupyterhub.pages.command import CommandOutput, lockstep
 from course.jupyterhub.pages.hub_address import hub_address, way_back
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, Place
 from course.jupyterhub.roster import hub_users
@@ -267,6 +268,16 @@ def test_why_the_labs_are_not_known_is_told_also_where_the_command_prints_no_jso
         "`./lockstep waiting --json` printed no JSON: What nbgrader_config.py prints; warned",
     )
     assert labs_of(CommandOutput([])) == ([], "`./lockstep waiting --json` printed no JSON")
+
+
+def test_a_command_that_takes_too_long_is_ended_and_gets_longer_when_it_is_asked_for_again():
+    async def both() -> tuple[CommandOutput, CommandOutput]:
+        return await lockstep("--help", patience=0.001), await lockstep("nothing", patience=60)
+
+    late, wrong = asyncio.run(both())
+    assert late == CommandOutput([], "it took more than 0 seconds", late=True)
+    assert wrong.why and not wrong.late
+    assert [patience_of(asked) for asked in ("0", "1", "2", "3", "4", "-1", "x")] == [90, 180, 360, 720, 720, 90, 90]
 
 
 class Recorded(hub_users.Hub):

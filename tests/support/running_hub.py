@@ -62,6 +62,12 @@ class Hub:
                 lines.append(f"{kind} = {json.dumps([self.name(name) for name in names])}")
         (self.folder / "courses.toml").write_text("\n".join(lines) + "\n")
 
+    def choose(self, course: str, **choice: list[str]) -> None:
+        """Let a course choose: `labs`, `labs_folders`, as courses.toml has them."""
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in choice.items())
+        file, head = self.folder / "courses.toml", f"[{self.name(course)}]\n"
+        file.write_text(file.read_text().replace(head, head + lines))
+
     def start(self) -> None:
         """Start it, and return when it answers."""
         command = [*with_python(), sys.executable, "-m", "course.jupyterhub", "--folder", str(self.folder)]
@@ -112,6 +118,11 @@ class Hub:
     def course(self, course: str) -> Path:
         """Folder of a course."""
         return self.folder / "courses" / self.name(course)
+
+    @property
+    def own_labs(self) -> Path:
+        """A folder for labs that are an instructor's own, which all can read."""
+        return self.folder.with_name("own") / "solutions"
 
     def exchange(self, course: str) -> Path:
         """A course's part of the exchange."""

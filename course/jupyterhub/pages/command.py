@@ -12,11 +12,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """What a command said. why: it failed, in one line; empty if it did not. more: what it warned of."""
+    """What a command said. why: it failed, in one line; empty if it did not. more: what it warned of. late: whether it
+    was ended because it took too long."""
 
     lines: list[str]
     why: str = ""
     more: tuple[str, ...] = ()
+    late: bool = False
 
 
 async def lockstep(*command: str, patience: float | None = None, **settings: Any) -> CommandOutput:
@@ -32,7 +34,7 @@ async def lockstep(*command: str, patience: float | None = None, **settings: Any
             with suppress(ProcessLookupError):
                 process.kill()
     except TimeoutError:
-        return CommandOutput([], f"it took more than {patience:.0f} seconds")
+        return CommandOutput([], f"it took more than {patience:.0f} seconds", late=True)
     except OSError as error:
         return CommandOutput([], str(error))
     lines, more = ([*filter(None, text.decode(errors="replace").splitlines())] for text in (said, complaint))
