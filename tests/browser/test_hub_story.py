@@ -161,7 +161,6 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
 
     # Another button gives feedback back to both, as scores and comments are now, and another one makes marks.
     assert iris.request.post(f"{hub.url}/hub/courses/{course}/labs/{LAB}/feedback").status == 403  # no form of ours
-    iris.goto(f"{hub.url}/hub/home")
     of_lab.get_by_role("button", name="Release feedback").click(timeout=START)
     expect(iris.get_by_text(f"{LAB}: feedback is released to 2 of 2 who handed in")).to_be_visible(timeout=START)
     screenshot(iris, "08-given-back")

@@ -72,7 +72,7 @@ def test_it_passes_all_that_a_lab_has_to_pass(tmp_path):
 def test_ours_are_the_labs_that_this_repository_has():
     listed = ["git", "ls-files", "labs/*/run.sh"]
     found = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split()
-    assert [Path(path).parent.name for path in found] == OUR_NAMES
+    assert [Path(path).parent.name for path in found if (REPOSITORY / path).is_file()] == OUR_NAMES
 
 
 def test_in_a_bundle_it_says_that_it_cannot(room, monkeypatch, tmp_path):
