@@ -191,15 +191,16 @@ def hub(pytestconfig: pytest.Config) -> Iterator[Hub]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a window. Each test makes contexts of its own in it: nothing is shared.
+    """Debian's Chromium without windows, or the one with windows where only that is there.
 
+    Each test makes contexts of its own in it: nothing is shared.
     It ends with the module: Playwright holds an event loop that runs as long as it is there, and a second Playwright,
     or whatever else wants a loop of its own, fails beside it.
     """
     from playwright.sync_api import expect, sync_playwright  # most tests need no browser
 
-    program = shutil.which("chromium")
-    assert program, "these tests need chromium: ./lockstep test installs it, or tells how"
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    assert program, "these tests need chromium-headless-shell: ./lockstep test installs it, or tells how"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
         new_context = browser.new_context
