@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 from classroom import Classroom
+from jinja2 import Environment
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import get_alembic_version
 from small_course import ANSWERS, LAB
 from sqlalchemy import create_engine
 
+from autograde.classroom.nbgrader_course import Course
 from autograde.contract.check import draw_cases
 from autograde.labs.folder import load_checks
 from autograde.making.build import release
@@ -73,3 +75,10 @@ def test_what_is_graded_is_not_graded_again(graded):
     with counted(load_checks, Exporter.from_notebook_node, subprocess.Popen.__init__) as calls:
         room.grade()
     assert calls == {load_checks: 1, Exporter.from_notebook_node: 1}, "only the lab goes into the gradebook again"
+
+
+def test_a_process_compiles_the_templates_of_feedback_once(graded):
+    room, *_ = graded
+    with counted(Environment.compile, Exporter.from_notebook_node) as calls:
+        Course(room.root).feedback(LAB, STUDENTS[0])
+    assert calls == {Exporter.from_notebook_node: 1}
