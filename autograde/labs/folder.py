@@ -156,9 +156,10 @@ def beside_students(folder: Path) -> dict[str, str]:
     return {f"{each.name}/{file}": text for each in present for file, text in read_package(each).items()}
 
 
-def uses_torch(lab: Lab) -> bool:
-    """Whether the lab's notebook, or what runs beside a student's code, speaks of torch or Horovod. Raises LabError."""
-    texts = (lab.source.read_text(encoding="utf-8"), *beside_students(lab.folder).values())
+def uses_torch(lab: Lab, files: Mapping[str, str]) -> bool:
+    """Whether the lab's notebook, or what runs beside a student's code, speaks of torch or Horovod. files: those of
+    `beside_students`. Raises OSError."""
+    texts = (lab.source.read_text(encoding="utf-8"), *files.values())
     return any(re.search("torch|horovod", text, re.IGNORECASE) for text in texts)
 
 
