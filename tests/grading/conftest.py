@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,14 @@ from small_course import LAB, make_course
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     """The small course, built. It is copied, and not changed."""
     room = Classroom(make_course(tmp_path_factory.mktemp("built") / "course"), LAB)
     assert room.lockstep("build").exit_code == 0
-    return room.root
+    return room
 
 
 @pytest.fixture
-def small(built: Path, tmp_path: Path) -> Classroom:
+def small(built: Classroom, tmp_path: Path) -> Classroom:
     """A class on the small lab, built and not graded."""
-    return Classroom(shutil.copytree(built, tmp_path / "course"), LAB)
+    return built.copied(tmp_path)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from classroom import Classroom
@@ -47,9 +45,9 @@ def counted(*functions: Callable) -> Iterator[Counter]:
 
 
 @pytest.fixture(scope="module")
-def graded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Classroom, Counter, str]:
+def graded(built: Classroom, tmp_path_factory: pytest.TempPathFactory) -> tuple[Classroom, Counter, str]:
     """A class that was graded with two jobs, what was called for it, and what it said."""
-    room = Classroom(shutil.copytree(built, tmp_path_factory.mktemp("graded") / "course"), LAB)
+    room = built.copied(tmp_path_factory.mktemp("graded"))
     for student in STUDENTS:
         room.put(student, room.answered(ANSWERS))
     once = (load_checks, release, Exporter.from_notebook_node, get_alembic_version, create_engine, draw_cases)
