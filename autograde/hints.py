@@ -23,8 +23,8 @@ from pathlib import Path
 
 from autograde.labs.folder import LabError
 from course.files import Unreadable, read_plain, write_whole
+from course.lab_archive import HINTS
 
-HINTS = "hints.toml"
 TAKEN = "hints_taken.json"
 KINDS = ("question", "pointer", "skeleton")  # the order in which they are unfolded
 MAX_TAKEN = 2**16  # bytes

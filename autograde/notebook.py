@@ -26,15 +26,14 @@ from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.check import Check
 from autograde.contract.result import Result
-from autograde.hints import HINTS, KINDS, next_hint, note_taken, read_hints, read_taken
+from autograde.hints import KINDS, next_hint, note_taken, read_hints, read_taken
 from autograde.labs.folder import packed_checks
-from autograde.labs.questions import FILE as QUESTIONS
 from autograde.labs.questions import questions_in
 from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in
 from course.batch.record import FILE
 from course.exchange.due import deadline_here, deadline_sentence
-from course.lab_archive import ARCHIVE, archive_files
+from course.lab_archive import ARCHIVE, HINTS, QUESTIONS, archive_files
 from course.overview import RESULT, text_mark
 from course.world import NotEnoughRanks, RanksFailed, World
 

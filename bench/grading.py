@@ -44,7 +44,8 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from autograde.classroom.class_grading import default_jobs
 from autograde.labs.folder import Lab, find_lab, load_checks, load_variants
-from autograde.making.build import build, write_file
+from autograde.making.build import build
+from autograde.making.solved import write_solved
 from autograde.sandbox.resources.limits import Limits
 from course.processes.launchers.mpi import mpi_environment, mpiexec
 
@@ -135,14 +136,12 @@ def plain(scratch: Path, handed_in: Answers) -> Usage:
             raise SystemExit(f"{LAB}/lab.py has no {our_code!r}, which the plain way replaces")
         text = text.replace(our_code, plain_code)
     lab.source.write_text(text, encoding="utf-8")
-    built = build(lab)
-    for name, file in built.instructor.items():
-        write_file(root / "source" / LAB / name, file)
+    write_solved(lab, root / "source" / LAB)
     env = environment(scratch) | mpi_environment(RANKS)
     env["PYTHONPATH"] = os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent)])
     nbgrader = [sys.executable, "-m", "nbgrader"]
     subprocess.run([*nbgrader, "generate_assignment", LAB], cwd=root, env=env, check=True, capture_output=True)
-    hand_in(root / "submitted", lab, built.student[lab.notebook].content, handed_in)
+    hand_in(root / "submitted", lab, build(lab).student[lab.notebook].content, handed_in)
     patience = [f"--Execute.timeout={PATIENCE}", f"--Execute.startup_timeout={PATIENCE}"]
     return measured([*nbgrader, "autograde", LAB, *patience], root, env, scratch / "plain.log")
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from PIL import Image, ImageChops, ImageOps
-from solved import write_solved
 from tqdm import tqdm
 
 from autograde.labs.description import read_description
@@ -28,6 +27,7 @@ from autograde.labs.folder import Lab, find_lab, find_labs
 from autograde.labs.places import REPOSITORY
 from autograde.making.build import instructor_notebook
 from autograde.making.course_map import PICTURE
+from autograde.making.solved import write_solved
 
 WIDTH = 900  # pixels
 MARGIN = 0.02  # of the width, at each side

@@ -19,11 +19,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from solved import write_solved
 from tqdm import tqdm
 
 from autograde.labs.folder import Lab, find_lab, find_labs
 from autograde.labs.places import REPOSITORY
+from autograde.making.solved import write_solved
 from course.batch.record import FILE
 from course.processes.slurm_command import output
 

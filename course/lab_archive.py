@@ -10,6 +10,13 @@ import zipfile
 from pathlib import Path
 
 ARCHIVE = ".check.zip"
+# The packages that a lab may have in it: those that run beside a student's code, those that a check is made of, and
+# those that the given cells import.
+BESIDE_STUDENTS = ("probes", "shared", "models")
+JUDGING = ("checks", *BESIDE_STUDENTS)
+GIVEN = ("figures", "models")
+HINTS, QUESTIONS = "hints.toml", "questions.toml"
+PACKED = frozenset({*JUDGING, *GIVEN, HINTS, QUESTIONS})
 MAKE = "`./lockstep setup` makes {one} in a clone of Lockstep; elsewhere, {otherwise}fetch the lab again."
 
 

@@ -6,8 +6,9 @@ import contextlib
 import logging
 import os
 import sys
-from functools import cached_property
+from functools import cache, cached_property
 
+from jinja2.bccache import Bucket, BytecodeCache
 from nbconvert.exporters import Exporter
 from nbconvert.writers import FilesWriter
 from nbgrader.converters import Autograde, GenerateFeedback
@@ -58,6 +59,28 @@ class AutogradeOne(OneStudent, Autograde):
         super(Autograde, self).convert_single_notebook(notebook_filename)
 
 
+class CompiledTemplates(BytecodeCache):
+    """Keeps what templates are compiled to in memory. Jinja compiles a template again whose text has changed."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket, if its template was compiled before."""
+        if compiled := self._compiled.get(bucket.key):
+            bucket.bytecode_from_string(compiled)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what is in the bucket."""
+        self._compiled[bucket.key] = bucket.bytecode_to_string()
+
+
+@cache
+def compiled_templates() -> CompiledTemplates:
+    """Those of this process: compiling the templates of feedback takes half a second."""
+    return CompiledTemplates()
+
+
 class FeedbackOne(OneStudent, GenerateFeedback):
     """Writes one student's feedback, and then another's: it reads the templates once."""
 
@@ -65,6 +88,7 @@ class FeedbackOne(OneStudent, GenerateFeedback):
     def ready(self) -> Exporter:
         """The exporter, with its steps."""
         exporter = self.exporter_class(parent=self, config=self.config)
+        exporter.environment.bytecode_cache = compiled_templates()
         for step in self.preprocessors:
             exporter.register_preprocessor(step)
         return exporter

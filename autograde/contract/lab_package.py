@@ -18,8 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-BESIDE_STUDENTS = ("probes", "shared", "models")  # the packages that run beside a student's code
-JUDGING = ("checks", *BESIDE_STUDENTS)  # those that a check is made of
+from course.lab_archive import BESIDE_STUDENTS
 
 
 @dataclass(frozen=True)

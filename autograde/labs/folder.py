@@ -15,9 +15,10 @@ from pathlib import Path
 from types import ModuleType
 
 from autograde.contract.check import Check
-from autograde.contract.lab_package import BESIDE_STUDENTS, JUDGING, LabPackage
+from autograde.contract.lab_package import LabPackage
 from autograde.labs.source import SourceCell, read_cells
 from autograde.labs.variants import Wrong, plain_source, read_variants
+from course.lab_archive import BESIDE_STUDENTS, JUDGING
 from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders, read_choice
 
 # How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
@@ -61,7 +62,7 @@ class LoadedLab(Lab):
     """A lab with its checks loaded: a command loads a lab once, and passes it on.
 
     todo_checks: one for each TODO, in the order of the TODOs. cells: of `lab.py`. files: the texts of the checks, and
-    of what runs beside the student's code, by path.
+    of what runs beside the student's code, by module, as in `LabPackage`.
     """
 
     todo_checks: tuple[Check, ...]
@@ -114,19 +115,14 @@ def read_package(folder: Path) -> dict[str, str]:
     return texts
 
 
-def load_modules(folder: Path) -> dict[str, ModuleType]:
+def load_modules(folder: Path, package: LabPackage | None = None) -> dict[str, ModuleType]:
     """Import a lab's `checks/` or `variants/`. Returns its modules by file name without ``.py``.
 
-    Several labs can be loaded at once. Loading unchanged files again returns the same modules. Raises LabError if there
-    is no such package, or one of its modules does not run.
+    Several labs can be loaded at once. Loading unchanged files again returns the same modules. package: what is read of
+    the lab already. Raises LabError if there is no such package, or one of its modules does not run.
     """
     folder = Path(folder).resolve()
-    return imported(lab_package(folder.parent, folder.name), folder)
-
-
-def imported(package: LabPackage, folder: Path) -> dict[str, ModuleType]:
-    """The modules of one package of a lab, by file name without ``.py``. folder: that of its modules. Raises LabError
-    if one of them does not run."""
+    package = package or lab_package(folder.parent, folder.name)
     try:
         return package.modules(folder.name)
     except Exception as error:
@@ -156,9 +152,10 @@ def beside_students(folder: Path) -> dict[str, str]:
     return {f"{each.name}/{file}": text for each in present for file, text in read_package(each).items()}
 
 
-def uses_torch(lab: Lab) -> bool:
-    """Whether the lab's notebook, or what runs beside a student's code, speaks of torch or Horovod. Raises LabError."""
-    texts = (lab.source.read_text(encoding="utf-8"), *beside_students(lab.folder).values())
+def uses_torch(lab: Lab, files: Mapping[str, str]) -> bool:
+    """Whether the lab's notebook, or what runs beside a student's code, speaks of torch or Horovod. files: those of
+    `beside_students`. Raises OSError."""
+    texts = (lab.source.read_text(encoding="utf-8"), *files.values())
     return any(re.search("torch|horovod", text, re.IGNORECASE) for text in texts)
 
 
@@ -166,7 +163,7 @@ def load_checks(folder: Path, package: LabPackage | None = None) -> list[Check]:
     """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name.
     package: what is read of the lab already. Raises LabError."""
     folder = Path(folder).resolve()
-    checks = checks_in(imported(package or lab_package(folder.parent, folder.name), folder), folder)
+    checks = checks_in(load_modules(folder, package), folder)
     order = [*solution_cells(source)] if (source := folder.parent / "lab.py").is_file() else []
     return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from autograde.cells.parsing import parse
 from autograde.labs.folder import LabError
+from course.lab_archive import QUESTIONS
 
-FILE = "questions.toml"  # in the lab's folder
 COMMA = re.compile(r"""\(\s*["']\w+["']\s*,\s*([-+]?\d+),\s*(\d+)\s*\)""")  # an answer such as 3,14
 LONGEST = 500  # characters of a cell that is read as a number
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
@@ -132,12 +132,12 @@ def read_questions(folder: Path) -> dict[str, Question]:
 
     Raises LabError, which names the folder and the question.
     """
-    path = Path(folder) / FILE
+    path = Path(folder) / QUESTIONS
     try:
         content = path.read_bytes() if path.is_file() else None
     except OSError as error:
-        raise LabError(f"{path.parent.name}/{FILE}: {error}") from error
-    return questions_in(content, f"{path.parent.name}/{FILE}")
+        raise LabError(f"{path.parent.name}/{QUESTIONS}: {error}") from error
+    return questions_in(content, f"{path.parent.name}/{QUESTIONS}")
 
 
 def questions_in(content: bytes | None, where: str) -> dict[str, Question]:

@@ -21,10 +21,9 @@ from pathlib import Path
 
 from autograde.labs.places import LABS, REPOSITORY
 from course.files import write_whole
-from course.lab_archive import ARCHIVE
+from course.lab_archive import ARCHIVE, PACKED
 from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders, read_choice
 
-PACKED = frozenset({"checks", "probes", "shared", "figures", "models", "hints.toml", "questions.toml"})
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that the format has
 
 

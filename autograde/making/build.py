@@ -39,14 +39,14 @@ from autograde.labs.description import FILE as DESCRIPTION
 from autograde.labs.description import read_description
 from autograde.labs.folder import Lab, LabError, find_labs, load_lab
 from autograde.labs.places import LABS, REPOSITORY, SOURCE
-from autograde.making.archive import PACKED, ignored, packed
+from autograde.making.archive import ignored, packed
 from autograde.making.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
 from autograde.making.course_map import course_map
 from autograde.making.opening import facts, filled_in
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.docstring import with_criteria
-from course.lab_archive import ARCHIVE
+from course.lab_archive import ARCHIVE, PACKED
 from course.notebook_file import as_bytes, new_cell, new_notebook
 from course.overview.cells import OWN_METADATA
 

@@ -12,6 +12,7 @@ from nbgrader.utils import compute_checksum
 from autograde.labs import questions
 from autograde.labs.folder import Lab, LabError
 from autograde.labs.source import SourceCell
+from course.lab_archive import QUESTIONS
 
 WIDTH = 88  # characters of a line of code that JupyterLab shows without cutting or wrapping it
 NO_POINTS = "They count no points."  # what labs say of their questions
@@ -104,7 +105,7 @@ def validate(lab: Lab, notebook: NotebookNode, points: dict[str, float]) -> None
     todos = [name for name, tag in tags.items() if questions.is_todo(tag)]
     numbers = {name for name, tag in tags.items() if questions.is_number(tag)}
     for name in sorted(numbers ^ set(questions.read_questions(lab.folder))):
-        missing = f"table [{name}] in {questions.FILE}" if name in numbers else f'cell `# %% answer="{name}"`'
+        missing = f"table [{name}] in {QUESTIONS}" if name in numbers else f'cell `# %% answer="{name}"`'
         raise LabError(f"{lab.name}: question `{name}` has no {missing}")
     checked = [name.removesuffix("-check") for name in names if name.endswith("-check")]
     for todo in todos:

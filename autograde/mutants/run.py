@@ -15,12 +15,12 @@ from pathlib import Path
 from tqdm import tqdm
 
 from autograde.cells.parsing import parse
-from autograde.contract.lab_package import BESIDE_STUDENTS
 from autograde.labs.folder import Lab, read_package
 from autograde.mutants.answers import Mutant
 from autograde.mutants.equivalent import read_equivalent, reason_of
 from autograde.mutants.grading import Outcome, grader
 from autograde.sandbox.needed_modules import PACKAGE, imported, modules_needed
+from course.lab_archive import BESIDE_STUDENTS
 
 JUDGES = PACKAGE / "rubric"
 ROOMS = ("fixtures", "probes")  # of the kit: what probes are made of, beside the lab's own modules

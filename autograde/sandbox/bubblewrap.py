@@ -145,7 +145,7 @@ def visible_paths(checks: Mapping[str, str]) -> list[Path]:
     """What is visible besides the system: Python, its packages, MPI, `course`, and the modules of `autograde` that the
     probes and the fork server import.
 
-    checks: files by path, from `pool.beside_students`. Raises SandboxRefused.
+    checks: files by path, from `beside_students`. Raises SandboxRefused.
     """
     libraries = filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     system_mpi = Path(mpi.mpiexec()).resolve().parents[1]

@@ -149,7 +149,7 @@ class Sandboxes:
         outer = bubblewrap.outer(self._visible, etc) if self.sandboxed else []
         program = (sys.executable, "-P", "-m", "autograde.sandbox.fork_server")
         # Imported once for all submissions. Where a student uses it in another lab, each rank imports it.
-        imported = ["torch"] if uses_torch(self.lab) else []
+        imported = ["torch"] if uses_torch(self.lab, self.checks) else []
         with server_end:
             self._server = subprocess.Popen(
                 [*outer, *program, str(server_end.fileno()), *imported],

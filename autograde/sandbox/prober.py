@@ -38,7 +38,7 @@ class Question(TypedDict):
 
 
 def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> None:
-    """Answer the questions on `channel`. ranks: of the world. checks: files by path, from `pool.beside_students`."""
+    """Answer the questions on `channel`. ranks: of the world. checks: files by path, from `beside_students`."""
     probes = LabPackage.of(checks, "").probes()
     with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
         say(out, ready=True)

@@ -53,7 +53,7 @@ BACKSTOP = 2  # the kernel allows so many times more: it also counts the account
 class Request(TypedDict):
     """What a supervisor is asked for.
 
-    ranks: of the world. checks: files by path, from `pool.beside_students`. limits: of `Limits.plain`. sandbox: the
+    ranks: of the world. checks: files by path, from `beside_students`. limits: of `Limits.plain`. sandbox: the
     command line of bubblewrap; None: no sandbox.
     """
 

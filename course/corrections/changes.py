@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from course import lab_archive
 from course.corrections.cells import is_answer, is_todo, name_of, successors, todos
 from course.corrections.releases import Release
-from course.lab_archive import ARCHIVE, archive_files
+from course.lab_archive import ARCHIVE, HINTS, QUESTIONS, archive_files
 from course.overview.cells import Cell, tag_of
 from course.watch.wording import enumerate_words
 
 CHECK = "-check"  # ends the name of a TODO's check
-HINTS, QUESTIONS, RUN = "hints.toml", "questions.toml", "run.sh"
-JUDGING = ("checks", "probes", "shared")  # folders
+RUN = "run.sh"
+JUDGING = {*lab_archive.JUDGING} - {*lab_archive.GIVEN}  # folders of which only checks are made
 SHOWN = {"figures": "pictures", "models": "models"}  # folders, in words
 TO_READ = (".md", ".png", ".svg", ".jpg")
 

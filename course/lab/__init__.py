@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
-from course.lab_archive import ARCHIVE, archive_files
+from course.lab_archive import ARCHIVE, GIVEN, archive_files
 
 HERE = os.getcwd()
-if os.path.exists(ARCHIVE) or not any(map(os.path.isdir, ("figures", "models"))):
+if os.path.exists(ARCHIVE) or not any(map(os.path.isdir, GIVEN)):
     archive_files(HERE)
 __path__ = [os.path.join(HERE, ARCHIVE), HERE]

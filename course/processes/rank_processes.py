@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import subprocess
@@ -169,21 +168,15 @@ class RankProcesses:
             start_new_session=True,  # Jupyter kills the kernel's process group
             cwd="/",
         )
-        # ipyparallel's own messages would fill the notebook; they are kept beside the world.
-        log = logging.Logger("lockstep.world", logging.INFO)
-        # In mode "w" a file that was closed stays closed: ipyparallel goes on to tell of the end after it.
-        log.addHandler(logging.FileHandler(f"{self.folder}/cluster.log", mode="w"))
-        os.mkdir(f"{self.folder}/profile")
         closing = ExitStack()
         # A controller chooses ports before it listens: where many worlds start at once, two would choose the same.
         ports = closing.enter_context(reserved_ports(PORTS))
-        where = self.folder, self.host.controller_ip
-        self.cluster = mpi.new_cluster(self.size, *where, ports, log, self.host.warm)
+        self.cluster = mpi.new_cluster(self.size, self.folder, self.host.controller_ip, ports, self.host.warm)
         self.client: Any = None
         closing.callback(self.host.close)
         closing.callback(watchdog.wait)
         closing.callback(watchdog.stdin.close)
-        closing.callback(log.handlers[0].close)
+        closing.callback(self.cluster.log.handlers[0].close)
         self._closing = closing
         self._ending = weakref.finalize(self, closing.close)
         self._launch()

@@ -9,7 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
-from course.watch.events import PREFIX, Event, in_cell
+from course.watch.events import PREFIX, DamagedLog, Event, cells_of, in_cell, read_log
+from course.watch.log import has_unseen, is_full
 from course.watch.notes import without_notes
 from course.watch.wording import enumerate_words
 from course.world.meeting import MEETING, is_meeting
@@ -117,6 +118,14 @@ class RankReport:
             return self
         last = self.events[-1:] if self.events and is_meeting(self.events[-1]) else []
         return replace(self, state="returned", events=self.events[: len(self.events) - len(last)])
+
+    def read(self, log: str) -> None:
+        """Take what this rank has communicated. log: path of the file in which it was noted."""
+        try:
+            self.events, self.full, self.unseen = read_log(log), is_full(log), has_unseen(log)
+            self.cells = cells_of(log)
+        except DamagedLog as error:
+            self.refuse(str(error))
 
     def refuse(self, reason: str) -> None:
         """Discard what this rank returned, which cannot be read."""

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -24,8 +25,7 @@ from course.processes.launchers.local import Local
 from course.processes.launchers.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
 from course.watch.differences import in_words
-from course.watch.events import DamagedLog, Event, cells_of, read_log
-from course.watch.log import has_unseen, is_full
+from course.watch.events import Event
 from course.world import subworld
 from course.world.deadline import Deadline, Loss
 from course.world.hosts import host
@@ -181,7 +181,7 @@ class World:
             else:
                 self._processes.replace()
             for member in members:
-                remove(log.format(rank=member))
+                Path(log.format(rank=member)).unlink(missing_ok=True)
             if stop.pressed:
                 raise Interrupted(f"stopped by you\n\n{self.outcome.explained}")
         return self.outcome
@@ -248,12 +248,7 @@ class World:
         self._locate([reports[rank] for rank in pending], pending)
         self._explain([*reports.values()])
         for report in reports.values():
-            own = log.format(rank=report.world_rank)
-            try:
-                report.events, report.full, report.unseen = read_log(own), is_full(own), has_unseen(own)
-                report.cells = cells_of(own)
-            except DamagedLog as error:
-                report.refuse(str(error))
+            report.read(log.format(rank=report.world_rank))
         ranks = list(reports.values())
         state = "interrupted" if stopped else judge_state(ranks, stalled)
         return Outcome(state, ranks, time.monotonic() - began)
@@ -300,11 +295,3 @@ class World:
         if any(report.killed for report in reports) and (end := self._processes.end_of_host()):
             for report in reports:
                 report.end_with_host(end)
-
-
-def remove(path: str) -> None:
-    """Delete a file if it is there."""
-    try:
-        os.remove(path)
-    except FileNotFoundError:
-        return

@@ -17,7 +17,7 @@ from server_address import address_of
 from small_clone import ROOT
 
 from autograde.labs.folder import find_labs
-from autograde.making.build import build
+from autograde.making.solved import write_solved
 
 SCREENSHOTS = "LOCKSTEP_SCREENSHOTS"  # environment variable: the folder that screenshots are left in
 TOKEN = "secret"
@@ -40,10 +40,7 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the labs in it, solved."""
     folder = tmp_path_factory.mktemp("kit")
     for lab in find_labs(ROOT):
-        for name, file in build(lab).instructor.items():
-            path = folder / "labs" / lab.name / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        write_solved(lab, folder / "labs" / lab.name)
     return folder
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograde.hints import HINTS, TAKEN, load_hints, next_hint, note_taken, read_taken
+from autograde.hints import TAKEN, load_hints, next_hint, note_taken, read_taken
 from autograde.labs.folder import LabError
+from course.lab_archive import HINTS
 
 THREE = 'question = "Why?"\npointer = "There."\nskeleton = "def f(): ..."\n'
 

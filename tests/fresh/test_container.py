@@ -13,7 +13,7 @@ from example_labs import lab_of_the_story
 from fresh_system import ROOT, packages_that_the_readme_names
 
 from autograde.labs.folder import find_lab
-from autograde.making.build import build
+from autograde.making.solved import write_solved
 
 LAB = lab_of_the_story("03_pi_allreduce").name
 
@@ -50,9 +50,7 @@ def instructor(store, tmp_path_factory: pytest.TempPathFactory) -> Running:
 
 def solved(folder: Path) -> None:
     """Write the lab with its solutions to `folder`."""
-    for name, file in build(find_lab(ROOT, LAB)).instructor.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(file.content)
+    write_solved(find_lab(ROOT, LAB), folder)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o777)
 

@@ -17,13 +17,10 @@ POINTS = 12
 SOLVED = f"""
 import sys
 from pathlib import Path
-from autograde.making.build import build
 from autograde.labs.folder import find_lab
+from autograde.making.solved import write_solved
 
-for name, file in build(find_lab(Path.cwd(), "{LAB}")).instructor.items():
-    path = Path(sys.argv[1]) / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(file.content)
+write_solved(find_lab(Path.cwd(), "{LAB}"), Path(sys.argv[1]))
 """
 
 EXECUTE = ".venv/bin/python -m jupyter nbconvert --to notebook --execute --output executed.ipynb"

@@ -25,7 +25,8 @@ from torch_names import used_and_missing
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.labs.folder import Lab, find_labs, load_checks, load_ranks
-from autograde.making.build import build, instructor_notebook
+from autograde.making.build import instructor_notebook
+from autograde.making.solved import write_solved
 from autograde.sandbox.bubblewrap import SandboxRefused, environment, in_both
 from autograde.sandbox.resources.limits import Limits
 from course.processes.launchers.mpi import devices
@@ -105,13 +106,6 @@ def world() -> None:
             results = ranks.run(horovod_all_reduce, RANK, SIZE, init="horovod", deadline=60)
             good = results == [(place, FIT * (FIT + 1) / 2) for place in places]
             row("Horovod allreduce", good, results, began)
-
-
-def write_solved(lab: Lab, folder: Path) -> None:
-    """Write the lab with its solutions, as an instructor has it, to `folder`."""
-    for name, file in build(lab).instructor.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(file.content)
 
 
 def notebooks() -> None:

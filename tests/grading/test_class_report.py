@@ -53,8 +53,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
 @pytest.fixture
 def room(graded: Classroom, tmp_path: Path) -> Classroom:
     """A copy of it that may be changed."""
-    shutil.copytree(graded.root, tmp_path / "course")
-    return Classroom(tmp_path / "course", LAB)
+    return graded.copied(tmp_path)
 
 
 @pytest.fixture(scope="module")

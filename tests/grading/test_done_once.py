@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from classroom import Classroom
+from jinja2 import Environment
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import get_alembic_version
 from small_course import ANSWERS, LAB
 from sqlalchemy import create_engine
 
+from autograde.classroom.nbgrader_course import Course
 from autograde.contract.check import draw_cases
 from autograde.labs.folder import load_checks
 from autograde.making.build import release
@@ -45,9 +45,9 @@ def counted(*functions: Callable) -> Iterator[Counter]:
 
 
 @pytest.fixture(scope="module")
-def graded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Classroom, Counter, str]:
+def graded(built: Classroom, tmp_path_factory: pytest.TempPathFactory) -> tuple[Classroom, Counter, str]:
     """A class that was graded with two jobs, what was called for it, and what it said."""
-    room = Classroom(shutil.copytree(built, tmp_path_factory.mktemp("graded") / "course"), LAB)
+    room = built.copied(tmp_path_factory.mktemp("graded"))
     for student in STUDENTS:
         room.put(student, room.answered(ANSWERS))
     once = (load_checks, release, Exporter.from_notebook_node, get_alembic_version, create_engine, draw_cases)
@@ -73,3 +73,10 @@ def test_what_is_graded_is_not_graded_again(graded):
     with counted(load_checks, Exporter.from_notebook_node, subprocess.Popen.__init__) as calls:
         room.grade()
     assert calls == {load_checks: 1, Exporter.from_notebook_node: 1}, "only the lab goes into the gradebook again"
+
+
+def test_a_process_compiles_the_templates_of_feedback_once(graded):
+    room, *_ = graded
+    with counted(Environment.compile, Exporter.from_notebook_node) as calls:
+        Course(room.root).feedback(LAB, STUDENTS[0])
+    assert calls == {Exporter.from_notebook_node: 1}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
-from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, marks, without_sandboxes
+from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, graded_without_sandboxes, marks, without_sandboxes
 from classroom import Classroom
 from filled_gradebook import add_lab, deadline, filled, hand_in
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
@@ -15,23 +14,20 @@ from test_feedback_again import PENALTY
 
 
 @pytest.fixture(scope="module")
-def graded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The course of a class of ada and bob, where ada's work is graded without ranks. It is copied, and not changed."""
-    room = Classroom(shutil.copytree(built, tmp_path_factory.mktemp("graded") / "course"), LAB)
+def graded(built: Classroom, tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class of ada and bob, where ada's work is graded without ranks. It is copied, and not changed."""
+    room = built.copied(tmp_path_factory.mktemp("graded"))
     assert room.lockstep("enrol", "ada", "bob").exit_code == 0
     deadline(room, "2030-01-01 12:00:00")
     room.put("ada", room.answered(ANSWERS))
-    with pytest.MonkeyPatch.context() as patch:
-        without_sandboxes(patch)
-        assert room.grade().exit_code == 0
-    return room.root
+    return graded_without_sandboxes(room)
 
 
 @pytest.fixture
-def room(graded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Classroom:
+def room(graded: Classroom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Classroom:
     """A class of its own, which is graded without ranks from now on, too."""
     without_sandboxes(monkeypatch)
-    return Classroom(shutil.copytree(graded, tmp_path / "course"), LAB)
+    return graded.copied(tmp_path)
 
 
 def test_after_a_change_of_points_no_mark_is_told_until_all_are_graded_again(room):
@@ -127,19 +123,19 @@ def test_a_gradebook_that_was_lost_is_filled_again_and_nobody_has_handed_in_noth
 
 
 @pytest.fixture(scope="module")
-def two_labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course of two labs, both graded. It is copied, and not changed."""
+def two_labs(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class on two labs, both graded. It is copied, and not changed."""
     room = filled(tmp_path_factory.mktemp("filled") / "course")
     add_lab(room, "92_other")
     hand_in(room, "ada", 2, 3)
     hand_in(room, "noor", 2, 3)
     hand_in(room, "ada", 1, 1, lab="92_other")
-    return room.root
+    return room
 
 
 @pytest.mark.parametrize("how", ["renamed", "left out"])
 def test_a_graded_lab_that_the_course_has_no_longer_is_named_wherever_totals_are_made(two_labs, tmp_path, how: str):
-    room = Classroom(shutil.copytree(two_labs, tmp_path / "course"), LAB)
+    room = two_labs.copied(tmp_path)
     if how == "renamed":
         os.rename(room.root / "solutions" / LAB, room.root / "solutions" / "93_small")
     else:

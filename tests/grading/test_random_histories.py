@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -72,14 +71,12 @@ class Student:
 class Term(RuleBasedStateMachine):
     """A class of two, whose lab changes while they hand in and are graded."""
 
-    template: Path  # the course before anything has happened
+    template: Classroom  # before anything has happened
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        root = Path(self.folder.name) / "course"
-        shutil.copytree(self.template, root)
-        self.room = Classroom(root, LAB)
+        self.room = self.template.copied(Path(self.folder.name))
         self.now, self.registered = Measure(), Measure()
         self.students = {student: Student() for student in STUDENTS}
 
@@ -182,17 +179,17 @@ class Term(RuleBasedStateMachine):
 
 
 @pytest.fixture
-def template(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Path:
+def template(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Classroom:
     """A class of two, with a deadline, before anybody has handed in."""
     without_sandboxes(monkeypatch)
     assert small.lockstep("enrol", *STUDENTS).exit_code == 0
     deadline(small, "2030-01-01 12:00:00")
-    return small.root
+    return small
 
 
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.thorough)])
-def test_every_mark_is_what_the_model_says(template: Path, examples: int) -> None:
+def test_every_mark_is_what_the_model_says(template: Classroom, examples: int) -> None:
     machine = seed(SEED)(type("TermOf", (Term,), {"template": template}))
     run_state_machine_as_test(
         machine,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-from changing_lab import without_sandboxes
+from changing_lab import graded_without_sandboxes, without_sandboxes
 from classroom import Classroom
 from nbgrader.api import Comment, Grade
 from small_course import ANSWERS, LAB, LAB_PY, make_course
@@ -29,24 +28,20 @@ LATER = "2025-01-02 10:00:00.000000 UTC"
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The course of a class that is graded, without ranks: ada and bob have answered, cleo has not. It is copied, and
-    not changed."""
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class that is graded, without ranks: ada and bob have answered, cleo has not. It is copied, and not changed."""
     room = Classroom(make_course(tmp_path_factory.mktemp("graded") / "course", LAB_PY + QUESTIONS), LAB)
     assert room.lockstep("build").exit_code == 0
     room.put("ada", room.answered(ANSWERS | {"why": "All ranks **add**.", "opinion": "Fine."}))
     room.put("bob", room.answered(ANSWERS | {"why": "No idea."}))
     room.put("cleo", room.answered({}))
-    with pytest.MonkeyPatch.context() as patch:
-        without_sandboxes(patch)
-        assert room.grade().exit_code == 0
-    return room.root
+    return graded_without_sandboxes(room)
 
 
 @pytest.fixture
-def room(graded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Classroom:
+def room(graded: Classroom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Classroom:
     """A class of its own, which is graded without ranks from now on, too."""
-    room = Classroom(shutil.copytree(graded, tmp_path / "course"), LAB)
+    room = graded.copied(tmp_path)
     without_sandboxes(monkeypatch)
     for name, value in room.environment.items():
         monkeypatch.setenv(name, value)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 
+import psutil
 import pytest
 import requests
 from hub_client import Kernel
 from labs_under_test import OURS
 from odd_homes import BIG, ODD, SOMEBODY, enterable, fill, volume
 from server_address import address_of
-from small_clone import ROOT
+from small_clone import ROOT, wait_for
 from unix_accounts import with_python
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a volume")
@@ -81,13 +83,32 @@ def server(home: Path, **environment: str) -> Iterator[Server]:
         cwd="/",
         stdout=log.open("w"),
         stderr=subprocess.STDOUT,
+        start_new_session=True,  # `setpriv` makes it outlive bwrap, so the whole group is ended
     )
     try:
         runtime = temporary / f"lockstep-{SOMEBODY}" / "runtime"
         yield Server(address_of(process, runtime, log))
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait()
+        wait_until_ended(home)
+
+
+def wait_until_ended(home: Path) -> None:
+    """Wait until no process of this home runs. Raises AssertionError if one does not end, and ends it."""
+    try:
+        wait_for(lambda: not processes_of(home), seconds=60)
+    except AssertionError:
+        left = processes_of(home)
+        for process in left:
+            process.kill()
+        raise AssertionError(f"the server has stopped, and these still ran: {left}") from None
+
+
+def processes_of(home: Path) -> list[psutil.Process]:
+    """What runs with this home in its environment: servers, kernels and ranks, in whatever process group."""
+    running = psutil.process_iter(["environ"])
+    return [process for process in running if (process.info["environ"] or {}).get("HOME") == str(home)]
 
 
 @pytest.mark.sample(1)

@@ -9,10 +9,14 @@ import pwd
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from doctor_lines import lines, readable_lines
 from odd_homes import fill, remount, volume
 from running_hub import REPOSITORY
 from traitlets.config import PyFileConfigLoader
@@ -28,7 +32,7 @@ from course.jupyterhub.accounts.names import possible
 from course.jupyterhub.accounts.unix import AccountsError, create, known
 from course.jupyterhub.courses import Course, read_courses
 from course.jupyterhub.health import accounts
-from course.jupyterhub.health.line import OK, WRONG, Line
+from course.jupyterhub.health.line import OK, WRONG
 from course.jupyterhub.hub_handlers.waiting import labs_of, own_name, patience_of
 from course.jupyterhub.pages.command import CommandOutput, lockstep
 from course.jupyterhub.pages.hub_address import hub_address, way_back
@@ -37,6 +41,21 @@ from course.jupyterhub.roster import hub_users
 
 OF_DIRECTORIES = ["12345678", "S1234567", "Ada", "ada@uni.example", r"uni\ada", "ada.lovelace", "x" * 33, "müller"]
 OF_DIRECTORIES += ["ada_l", "_x", "ada-lovelace", "2021cs10"]
+# Is told names and patience, and says how their servers were refused.
+HUB = """
+import asyncio, json, sys
+from types import SimpleNamespace as Some
+from jupyterhub.spawner import SpawnException
+from course.jupyterhub.accounts import homes
+for line in sys.stdin:
+    name, homes.PATIENCE = json.loads(line)
+    said = ""
+    try:
+        asyncio.run(homes.make_home_first(Some(user=Some(name=name))))
+    except SpawnException as error:
+        said = error.message
+    print(json.dumps(said), flush=True)
+"""
 
 
 def test_names_that_directories_have_are_read_as_they_are(tmp_path):
@@ -100,34 +119,25 @@ def ada():
         yield ada
 
 
-def lines(name: str, *people: str) -> list[Line]:
-    """What `doctor --class` says under a name of a course with these students."""
-    return [line for line in accounts.accounts([Course("none-such", (), people)]) if line.name == name]
+@pytest.fixture
+def start_as() -> Iterator[Callable[..., str]]:
+    """Does what the hub does before it starts somebody's server; gives what the page then says, if it is not to start.
 
+    All of a test's is done in one process, which starts with the first: it sees nothing that is mounted later.
+    """
+    with ExitStack() as stack:
 
-def readable_lines(name: str, *people: str) -> list[Line]:
-    """The same, where all accounts can run this Python."""
-    script = (
-        "import sys, json; from dataclasses import astuple; from test_accounts import lines\n"
-        "print(json.dumps([*map(astuple, lines(*sys.argv[1:]))]))"
-    )
-    command = [*with_python(), sys.executable, "-c", script, name, *people]
-    known = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True, env=known)
-    return [Line(*each) for each in json.loads(done.stdout)]
+        @cache
+        def hub() -> subprocess.Popen[str]:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            command = [*with_python(), sys.executable, "-c", HUB]
+            return stack.enter_context(subprocess.Popen(command, cwd=REPOSITORY, **pipes))
 
+        def ask(user: User, patience: float = 60) -> str:
+            print(json.dumps([user.name, patience]), file=hub().stdin, flush=True)
+            return json.loads(hub().stdout.readline())
 
-def start_as(user: User, patience: float = 60) -> str:
-    """What the hub does before it starts somebody's server. Returns what the page then says, if it is not to start."""
-    script = (
-        "import asyncio, sys; from types import SimpleNamespace as Some\n"
-        "from jupyterhub.spawner import SpawnException; from course.jupyterhub.accounts import homes; "
-        "homes.PATIENCE = float(sys.argv[2]); spawner = Some(user=Some(name=sys.argv[1]))\n"
-        "try: asyncio.run(homes.make_home_first(spawner))\n"
-        "except SpawnException as error: print(error.message)"
-    )
-    command = [*with_python(), sys.executable, "-c", script, user.name, str(patience)]
-    return subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True).stdout
+        yield ask
 
 
 class TestAsRoot:
@@ -173,17 +183,13 @@ class TestAsRoot:
             (line,) = readable_lines("homes", ada.name)
             assert f"{ada.home} is read-only" in line.seen and line.mend == f"findmnt --target {ada.home}"
 
-    def test_a_server_is_not_kept_from_a_home_that_its_user_can_mend(self):
+    def test_a_server_is_not_kept_from_a_home_that_its_user_can_mend(self, start_as):
         with users("ada") as (ada,), volume(ada.home, "1m", ada.uid, ada.gid):
             fill(ada.home)
             assert start_as(ada) == ""
 
-    def test_a_home_that_cannot_be_used_is_told_at_once_with_what_to_do(self):
+    def test_a_home_that_cannot_be_used_is_told_at_once_with_what_to_do(self, start_as):
         with users("ada") as (ada,), volume(ada.home, "1m", ada.uid, ada.gid):
-            remount(ada.home, "ro")
-            said = start_as(ada)
-            assert f"{ada.home} is read-only" in said and "mounts it for writing" in said
-            remount(ada.home, "rw")
             os.chown(ada.home, 0, 0)
             said = start_as(ada)
             assert f"{ada.home} cannot be written by {ada.name}: it belongs to root, mode 700" in said
@@ -191,8 +197,11 @@ class TestAsRoot:
             subprocess.run(mend.replace("sudo ", ""), shell=True, check=True)
             assert start_as(ada) == ""
             assert f"{ada.home}, does not answer: its file server may be down" in start_as(ada, patience=0)
+            remount(ada.home, "ro")
+            said = start_as(ada)
+            assert f"{ada.home} is read-only" in said and "mounts it for writing" in said
 
-    def test_a_home_is_made_before_the_server_starts_or_it_is_said_why_not(self, ada: User):
+    def test_a_home_is_made_before_the_server_starts_or_it_is_said_why_not(self, ada: User, start_as):
         assert start_as(ada) == ""
         assert ada.home.owner() == ada.name
         shutil.rmtree(ada.home)

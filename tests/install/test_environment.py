@@ -124,8 +124,6 @@ def test_all_that_the_packages_import_is_a_declared_dependency(project):
     of_labs = [path for path in ROOT.glob("solutions/**/*.py") if path.parent.name != "tests"]
     for path in [*ROOT.glob("course/**/*.py"), *ROOT.glob("autograde/**/*.py"), *of_labs]:
         beside = {other.stem for other in path.parent.glob("*.py")}  # the reaper is run by its path
-        if path.parent.name == "bench":  # a lab's own, which is run from the repository's
-            beside |= {other.stem for other in ROOT.glob("bench/*.py")}
         for module in imported(path) - sys.stdlib_module_names - {"course", "autograde", "__future__"} - beside:
             owners = {canonicalize_name(name) for name in distributions.get(module, [module])}
             assert owners & declared, f"{path.relative_to(ROOT)} imports {module}, which pyproject.toml does not list"

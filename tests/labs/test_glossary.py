@@ -29,10 +29,12 @@ NOT_PROSE = (
     r"(?<![*])\*[A-Z][^*\n]*(?:\n[^*\n]*)?\*(?![*])|(?<=\])\([^)]*\)"
 )
 NOT_PROSE_FLAGS = re.DOTALL | re.MULTILINE
-NAMED = set(re.findall(r"labs/(\w+)/", (COURSE / "course" / "lectures" / "index.md").read_text()))
+# The notebooks that the table of lectures names: each lecture, and behind it its labs.
+TABLE = re.findall(r"\]\((?:\S*/)?(\w+)\.ipynb\)", (COURSE / "course" / "lectures" / "index.md").read_text())
 # A term may be used in one lab only: where that is left out, nothing links the term.
 with_all_labs = pytest.mark.skipif(
-    bool(NAMED - {lab.name for lab in LABS}), reason="the lectures name labs that this course does not have"
+    bool({*TABLE} - {each.name for each in (*find_lectures(COURSE), *LABS)}),
+    reason="the lectures name labs that this course does not have",
 )
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
 each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
@@ -64,9 +66,7 @@ def lectures() -> dict[str, str]:
 def in_order() -> dict[str, str]:
     """The texts of lectures and labs by name, as their table orders them: a lecture comes before its labs."""
     texts = lectures() | {lab.name: text_of(lab) for lab in LABS}
-    table = (COURSE / "course" / "lectures" / "index.md").read_text()
-    named = re.findall(r"\]\((?:\S*/)?(\w+)\.ipynb\)", table)
-    placed = reversed(dict.fromkeys(reversed(named)))  # a lab comes behind the last lecture that names it
+    placed = reversed(dict.fromkeys(reversed(TABLE)))  # a lab comes behind the last lecture that names it
     return {name: texts[name] for name in placed if name in texts}
 
 

@@ -13,6 +13,7 @@ from rows import ROWS, Row
 
 from autograde.labs.folder import find_labs
 from autograde.labs.places import REPOSITORY
+from autograde.lectures import absent_labs
 from autograde.lectures.notebooks import (
     FOLDED,
     FOLDER,
@@ -192,7 +193,7 @@ def test_each_lab_names_the_lectures_that_come_before_it() -> None:
         (name, lab)
         for row in rows
         for name in re.findall(r"\((\d\d_\w+)\.ipynb\)", row)
-        for lab in re.findall(r"labs/(\w+)/", row)
+        for _, lab in absent_labs.LINK.findall(row)
         if (REPOSITORY / "solutions" / lab).is_dir()
     }
     found = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_course import ANSWERS, LAB, LAB_PY, make_course
 
-from autograde.labs.folder import find_lab, uses_torch
+from autograde.labs.folder import beside_students, find_lab, uses_torch
 from autograde.sandbox.pool import Sandboxes
 from autograde.sandbox.resources.limits import Limits
 
@@ -16,14 +16,14 @@ LATE = ANSWERS["double"].replace("return 2 * x", "import torch\n    return int(t
 @pytest.mark.parametrize("text, used", [(LAB_PY, False), (IN_THE_NOTEBOOK, True)], ids=["neither", "the notebook"])
 def test_whether_a_lab_uses_torch(tmp_path, text, used):
     lab = find_lab(make_course(tmp_path, text), LAB)
-    assert uses_torch(lab) is used
+    assert uses_torch(lab, beside_students(lab.folder)) is used
 
 
 def test_a_probe_may_use_it_alone(tmp_path):
     lab = find_lab(make_course(tmp_path), LAB)
     probe = lab.folder / "probes" / "double.py"
     probe.write_text(probe.read_text() + "\nimport torch\n")
-    assert uses_torch(lab)
+    assert uses_torch(lab, beside_students(lab.folder))
 
 
 @pytest.mark.thorough

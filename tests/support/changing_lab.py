@@ -32,6 +32,15 @@ def without_sandboxes(monkeypatch: pytest.MonkeyPatch, examined: Callable | None
     monkeypatch.setattr(class_grading, "warmed_up", lambda *about: nullcontext())
 
 
+def graded_without_sandboxes(room: Classroom) -> Classroom:
+    """The class, graded by `examined_by_text`: a module has one, and a copy of it for each test."""
+    with pytest.MonkeyPatch.context() as patch:
+        without_sandboxes(patch)
+        done = room.grade()
+    assert done.exit_code == 0, done.output
+    return room
+
+
 @contextmanager
 def examined_by_text(
     lab: LoadedLab, answers: dict[str, Answers], *others: object

@@ -67,6 +67,10 @@ class Classroom:
             "JUPYTER_DATA_DIR": str(self.home / "data"),
         }
 
+    def copied(self, to: Path) -> Classroom:
+        """The same course, with its class, in the folder `to`, where it may be changed. It has another exchange."""
+        return Classroom(shutil.copytree(self.root, to / self.root.name), self.lab, self.config)
+
     def lockstep(self, *args: str) -> Result:
         """Run `lockstep` in this process."""
         return CliRunner().invoke(main, args, env=self.environment, catch_exceptions=False)

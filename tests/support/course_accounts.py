@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 from small_course import ANSWERS, LAB, make_course
-from unix_accounts import REPOSITORY, User, users
+from unix_accounts import REPOSITORY, User, users, with_python
 
 from course.exchange.folders import prepare
 
@@ -31,17 +32,24 @@ c.Exchange.root = {exchange!r}
 c.Judge.sandboxed = False
 configure(c, {root!r})
 """
-# Runs modules as `python -m` does, each in a process of its own, with nbgrader imported already: that takes seconds.
+# Runs modules as `python -m` does, each in a process of its own as an account, with what they import imported already:
+# that takes seconds. What an account runs may look at its own /proc, as after exec.
 PROCESSES = """
-import json, os, runpy, sys
-import course.exchange.submit, nbgrader.apps
+import ctypes, json, os, runpy, sys
+import autograde.cli, autograde.classroom.configuration, course.exchange.submit, nbgrader.apps
+DUMPABLE = 4  # of prctl(2)
 for line in sys.stdin:
-    words, folder, output, environment = json.loads(line)
+    name, uid, gid, words, folder, output, environment = json.loads(line)
     child = os.fork()
     if not child:
+        os.initgroups(name, gid)
+        os.setgid(gid)
+        os.setuid(uid)
+        ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
         with open(output, "wb", 0) as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
+        os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
         sys.argv = words
@@ -52,19 +60,22 @@ for line in sys.stdin:
 
 
 class Processes:
-    """Starts nbgrader's commands as one account."""
+    """Starts nbgrader's commands as accounts. place: modules there can be run, too."""
 
-    def __init__(self, user: User, place: Path) -> None:
+    def __init__(self, place: Path) -> None:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        known = user.environment(PYTHONPATH=f"{REPOSITORY}:{place}")
-        self.user, self.output = user, user.home / "output.txt"
-        self.process = subprocess.Popen(user.command(sys.executable, "-c", PROCESSES), env=known, **pipes)
+        known = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        known["PYTHONPATH"] = f"{REPOSITORY}:{place}"
+        command = [*with_python(), sys.executable, "-c", PROCESSES]
+        self.process = subprocess.Popen(command, env=known, cwd="/", **pipes)
 
-    def run(self, words: tuple[str, ...], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-        """Run `python -m WORDS` in a folder. Returns its status, and what it said."""
-        print(json.dumps([words, str(folder), str(self.output), environment]), file=self.process.stdin, flush=True)
+    def run(self, user: User, words: tuple[str, ...], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+        """Run `python -m WORDS` as an account in a folder. Returns its status, and what it said."""
+        output = user.home / "output.txt"
+        request = [user.name, user.uid, user.gid, words, str(folder), str(output), user.environment(**environment)]
+        print(json.dumps(request), file=self.process.stdin, flush=True)
         status = int(self.process.stdout.readline())
-        return status, self.output.read_text()
+        return status, output.read_text()
 
     def __enter__(self) -> Processes:
         return self
@@ -77,9 +88,9 @@ class Processes:
 class School:
     """A course whose lab is released; `place` may be entered by all."""
 
-    def __init__(self, place: Path, *people: Processes) -> None:
-        self.place, self.processes = place, {processes.user: processes for processes in people}
-        self.grader, self.ada, self.bob, self.eve = self.processes
+    def __init__(self, place: Path, processes: Processes, *people: User) -> None:
+        self.place, self.processes = place, processes
+        self.grader, self.ada, self.bob, self.eve = people
         self.exchange, self.root = place / "exchange", self.grader.home / "course"
         self.inbound, self.outbound = self.exchange / COURSE / "inbound", self.exchange / COURSE / "outbound"
         for kind, text in (("people", PEOPLE), ("grader", GRADER)):
@@ -110,7 +121,7 @@ class School:
         if afresh:
             done = user.run(sys.executable, "-m", *words, cwd=folder, **known)
             return done.returncode, done.stdout + done.stderr
-        return self.processes[user].run(words, folder, known)
+        return self.processes.run(user, words, folder, known)
 
     def must(self, user: User, *words: str, **more: object) -> str:
         """The same, which must succeed. Returns what it said."""
@@ -181,8 +192,8 @@ def school() -> Iterator[School]:
     place = Path(tempfile.mkdtemp(prefix="school-"))
     place.chmod(0o755)
     try:
-        with users("grader-hpc", "ada", "bob", "eve") as people, ExitStack() as stack:
-            yield School(place, *(stack.enter_context(Processes(user, place)) for user in people))
+        with users("grader-hpc", "ada", "bob", "eve") as people, Processes(place) as processes:
+            yield School(place, processes, *people)
     finally:
         shutil.rmtree(place)
 

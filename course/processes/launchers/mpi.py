@@ -107,10 +107,9 @@ def wait_awake(awake: bool) -> None:
         yields(ctypes.c_bool(not awake))
 
 
-def new_cluster(
-    size: int, folder: str, controller_ip: str, ports: Iterable[int], log: logging.Logger, warm: bool
-) -> Cluster:
-    """ipyparallel's controller and engines, none of them started. folder: for their files; it has a `profile`.
+def new_cluster(size: int, folder: str, controller_ip: str, ports: Iterable[int], warm: bool) -> Cluster:
+    """ipyparallel's controller and engines, none of them started. folder: for their files, and for what ipyparallel
+    says, which would fill the notebook: whoever ends the cluster closes the handler of its log.
 
     controller_ip: where it listens; empty: on this machine only. ports: those that it takes. warm: whether it is to be
     a fork of this process.
@@ -119,6 +118,10 @@ def new_cluster(
         from course.processes.launchers.forked_controller import ForkedController as controller
     else:
         controller = LocalControllerLauncher
+    log = logging.Logger("lockstep.world", logging.INFO)
+    # In mode "w" a file that was closed stays closed: ipyparallel goes on to tell of the end after it.
+    log.addHandler(logging.FileHandler(f"{folder}/cluster.log", mode="w"))
+    os.mkdir(f"{folder}/profile")
     return Cluster(
         controller=controller,
         engines=RankLauncher,

@@ -12,7 +12,6 @@ in the same turn. Prints the median of these ratios and the ratio of the least t
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,12 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from autograde.making.solved import solved_notebook
 from course.figures.style import COLOURS, look, new_figure, quiet_grid
 from course.processes.surroundings.machine import cores
 from course.world import RANK, World
-
-sys.path.append(str(Path(__file__).resolve().parents[3] / "bench"))
-from solved import solved_notebook
 
 HERE = Path(__file__).resolve().parent
 LAB = HERE.parent.name
@@ -176,7 +173,6 @@ def drawn(found: dict[str, dict[str, list[float]]], folder: Path) -> None:
     panels[0].plot([], [], "o", color=COLOURS[0], label="median of the turns")
     panels[0].plot([], [], "D", color=COLOURS[1], label="least times")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    folder.mkdir(exist_ok=True)
     (folder / "inside_ddp.png").write_bytes(figure.png())
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -30,13 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from autograde.making.solved import solved_notebook
 from course.figures.failures import young
 from course.figures.style import COLOURS, look, new_figure, quiet_grid
 from course.processes.surroundings.machine import cores
 from course.world import RANK, World
-
-sys.path.append(str(Path(__file__).resolve().parents[3] / "bench"))
-from solved import solved_notebook
 
 HERE = Path(__file__).resolve().parent
 LAB = HERE.parent.name

@@ -30,12 +30,11 @@ from statistics import median
 import nbformat
 import torch.distributed as dist
 
+from autograde.labs.places import REPOSITORY
+from autograde.making.solved import solved_notebook
 from course.batch.launched import by_torchrun
 from course.batch.torchrun_rank import definitions
 from course.processes.surroundings.machine import cores
-
-sys.path.append(str(Path(__file__).resolve().parents[3] / "bench"))
-from solved import ROOT, solved_notebook
 
 HERE = Path(__file__).resolve().parent
 LAB = HERE.parent.name
@@ -83,7 +82,7 @@ def by_signals(folder: Path, times: int) -> list[list[float]]:
     notebook.cells.append(nbformat.v4.new_code_cell(CELL))
     nbformat.write(notebook, path)
     shutil.copy(HERE.parent / "requeue.sh", folder)
-    variables = {"LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": sys.executable, "EPOCHS": "1000"}
+    variables = {"LOCKSTEP_HOME": str(REPOSITORY), "LOCKSTEP_PYTHON": sys.executable, "EPOCHS": "1000"}
     job = slurm("sbatch", "--parsable", f"--ntasks={RANKS}", "--time=10", "requeue.sh", cwd=folder, variables=variables)
     found = []
     try:
