@@ -22,12 +22,13 @@ from sqlalchemy.engine import make_url
 
 from autograde.classroom import grades
 from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, Row
+from autograde.classroom.measure import Measure, measure_now
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.classroom.submissions.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submissions.submission import answers
 from autograde.contract.result import LATER, NOT_DONE, Finding, Result
 from autograde.hints import KINDS, load_hints, read_taken
-from autograde.labs.folder import Lab, LoadedLab, find_lab, load_lab
+from autograde.labs.folder import Lab, find_lab
 from autograde.making.build import build
 from autograde.sandbox.examine import Marked
 from course.exchange.due import duration
@@ -109,10 +110,10 @@ def write_report(root: Path, name: str) -> Path:
 
     Raises LabError for an unknown lab, StepFailed if it was never graded or the page cannot be written.
     """
-    lab = load_lab(find_lab(root, name))
-    course = Course(root)
+    lab = find_lab(root, name)
+    now, course = measure_now(root, lab), Course(root)
     refuse_ungraded(course, lab)
-    page = render(course, lab, class_of(course, lab))
+    page = render(course, lab, now, class_of(course, lab, now))
     return write_page(grades.csv_path(course, lab).with_name("report.html"), page)
 
 
@@ -140,10 +141,10 @@ def refuse_ungraded(course: Course, lab: Lab) -> None:
         raise StepFailed(f"{lab.name} was never graded in this class; run `lockstep grade {lab.name}` first")
 
 
-def class_of(course: Course, lab: LoadedLab) -> list[Student]:
-    """All students of the course, in order of id."""
+def class_of(course: Course, lab: Lab, now: Measure) -> list[Student]:
+    """All students of the course, in order of id. now: the lab's measure."""
     handed_in = grades.submissions(course, lab)
-    rows = grades.collect_rows(course, lab, handed_in, grades.failures(course, lab, handed_in))
+    rows = grades.collect_rows(course, lab, now, handed_in, grades.failures(course, lab, handed_in))
     students = []
     for row in rows:
         notes = grades.notes(course, lab, row.student)
@@ -161,11 +162,11 @@ def feedback_link(course: Course, lab: Lab, student: str) -> str | None:
     return quote(os.path.relpath(page, grades.csv_path(course, lab).parent)) if page.exists() else None
 
 
-def render(course: Course, lab: LoadedLab, students: list[Student]) -> str:
-    """The page as HTML."""
+def render(course: Course, lab: Lab, now: Measure, students: list[Student]) -> str:
+    """The page as HTML. now: the lab's measure."""
     scores = [student.row.score for student in students if student.row.status == GRADED]
-    checks, todos = lab.todo_checks, lab.todos
-    most = max([student.row.points for student in students], default=0.0) or sum(check.points for check in checks)
+    todos = now.todos
+    most = max([student.row.points for student in students], default=0.0) or now.most
     counts = Counter(student.row.status for student in students)
     return (
         templates()
@@ -173,7 +174,7 @@ def render(course: Course, lab: LoadedLab, students: list[Student]) -> str:
         .render(
             lab=lab.name,
             now=datetime.now(UTC),
-            checks=checks,
+            points=now.points,
             students=students,
             by_id={student.row.student: student for student in students},
             counts={status: counts[status] for status in STATUSES if counts[status]},
