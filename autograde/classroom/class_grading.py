@@ -27,12 +27,13 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from autograde.classroom import grades
+from autograde.classroom.errors import StepFailed, describe, printable
 from autograde.classroom.feedback import up_to_date, write_feedback
 from autograde.classroom.gradebook.graded import write_failures
 from autograde.classroom.gradebook.locked import Locked
 from autograde.classroom.grades import submissions
 from autograde.classroom.measure import measure_now, measure_of
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.nbgrader_steps import Judge
 from autograde.classroom.pending import about_again, read_all, waits_with_score
 from autograde.classroom.runs.background import speak_into_log

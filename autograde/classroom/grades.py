@@ -15,10 +15,11 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import parse_utc
 
 from autograde.classroom.csv_file import write_csv_file
+from autograde.classroom.errors import printable
 from autograde.classroom.feedback import penalty_now
 from autograde.classroom.gradebook.graded import Graded, read_failures
 from autograde.classroom.measure import NEWER, Measure, measure_now, why_again
-from autograde.classroom.nbgrader_course import Course, printable
+from autograde.classroom.nbgrader_course import Course
 from autograde.labs.folder import Lab
 from autograde.labs.places import CLASS
 from course.exchange.due import to_the_minute

@@ -12,9 +12,10 @@ from nbgrader.api import Grade, MissingEntry
 from nbgrader.utils import parse_utc
 
 from autograde.classroom import grades
+from autograde.classroom.errors import StepFailed, describe, printable, unusable
 from autograde.classroom.grades import MAX_TIMESTAMP, timestamp
 from autograde.classroom.measure import Measure, measure_of, why_again
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
 from autograde.classroom.submissions.times import FORMAT, utc_time
 from autograde.labs.folder import Lab, LoadedLab

@@ -8,10 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from autograde.classroom import grades
-from autograde.classroom.class_report import HeatMapRow, Student, class_of, heat_map
+from autograde.classroom.errors import StepFailed
 from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, about_again
 from autograde.classroom.measure import measure_now
-from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.reports.class_report import HeatMapRow, heat_map
+from autograde.classroom.reports.students import Student, class_of
 from autograde.hints import load_hints
 from autograde.labs.folder import Lab, find_labs
 from autograde.term.not_counted import NotCounted, not_counted, registered

@@ -24,11 +24,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from autograde.classroom import grades
-from autograde.classroom.class_report import refuse_ungraded
 from autograde.classroom.csv_file import write_csv_file
+from autograde.classroom.errors import StepFailed, describe, printable
 from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row, about_again, number, utc
 from autograde.classroom.measure import measure_now
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.reports.students import refuse_ungraded
 from autograde.labs.folder import find_lab
 from autograde.term.lists.headings import CANVAS_ID, EMAIL, NUMBER, SECTION, SIS_LOGIN, SIS_USER, USERNAME
 from autograde.term.lists.list_file import POINTS_POSSIBLE

@@ -15,9 +15,10 @@ from nbgrader.utils import parse_utc
 
 from autograde.classroom import grades
 from autograde.classroom.class_grading import class_lock
+from autograde.classroom.errors import StepFailed, printable
 from autograde.classroom.grades import timestamp
 from autograde.classroom.measure import measure_now
-from autograde.classroom.nbgrader_course import Course, StepFailed, printable
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.runs.progress import reporter_to_nobody
 from autograde.classroom.submissions.collecting import PlainCollect, account
 from autograde.labs.folder import Lab, find_lab
