@@ -138,11 +138,15 @@ def report(root: Path, lab: str | None) -> None:
 
     Without LAB, one page on all labs of the term: who is behind, totals, which findings are commonest.
     """
-    from autograde.classroom.reports.class_report import write_report
-    from autograde.term.term_report import write_term_report
-
     with errors_in_one_line():
-        click.echo(write_report(root, lab) if lab else write_term_report(root))
+        if lab:
+            from autograde.classroom.reports.class_report import write_report
+
+            click.echo(write_report(root, lab))
+        else:
+            from autograde.term.term_report import write_term_report
+
+            click.echo(write_term_report(root))
 
 
 @click.command()
@@ -162,13 +166,14 @@ def grades(root: Path, lab: str | None, system: str, students: Path | None, zero
     Without LAB, totals over all labs: points, or percent where c.Total.drop_lowest or c.Total.weights in
     nbgrader_config.py say how labs count.
     """
-    from autograde.term.marks import write_marks
-    from autograde.term.term_marks import write_term_marks
-
     with errors_in_one_line():
         if lab is None:
+            from autograde.term.term_marks import write_term_marks
+
             path, warnings, notes = write_term_marks(root, system, students, zero)
         else:
+            from autograde.term.marks import write_marks
+
             path, warnings, notes = write_marks(root, lab, system, students, zero)
     for line in warnings:
         click.echo(line, err=True)
