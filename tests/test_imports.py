@@ -32,6 +32,7 @@ CHAINS = {
         "hints notebook",
         "labs validating notebook",
         "sandbox doctor_world doctor cli",
+        "asking doctor",
         "install",
     ),
     "course": (
