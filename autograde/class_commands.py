@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from unicodedata import normalize
 
 import click
+
+from autograde.one_line import errors_in_one_line
 
 
 class StudentId(click.ParamType):
@@ -22,32 +21,6 @@ class StudentId(click.ParamType):
         from autograde.classroom.submissions.one_name import one_form
 
         return one_form(value)
-
-
-@contextmanager
-def errors_in_one_line(*more: type[Exception]) -> Iterator[None]:
-    """Turn what can go wrong with a course or its gradebook, and `more` errors, into ClickException."""
-    log = logging.getLogger("tornado.application")  # nbgrader's, for tracebacks of what it raises as well
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    except Exception as error:
-        from nbgrader.api import InvalidEntry, MissingEntry  # only now: what succeeds need not wait for them
-        from sqlalchemy.exc import SQLAlchemyError
-
-        from autograde.classroom.gradebook.locked import Locked
-        from autograde.classroom.nbgrader_course import StepFailed, describe
-        from autograde.labs.folder import LabError
-
-        if isinstance(error, (LabError, StepFailed, Locked, *more)):
-            raise click.ClickException(str(error)) from error
-        # a full disk, an unreadable file or gradebook; and what nbgrader makes of the latter
-        if isinstance(error, (OSError, SQLAlchemyError, InvalidEntry, MissingEntry)):
-            raise click.ClickException(describe(error)) from error
-        raise
-    finally:
-        log.setLevel(level)
 
 
 @click.command()
@@ -93,11 +66,18 @@ def grade(
     detached: bool,
 ) -> None:
     """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
+    if stop or background:  # with nothing of nbgrader, which only the run needs
+        from autograde.classroom.runs import background as runs
+        from autograde.labs.folder import find_lab
+
+        with errors_in_one_line():
+            lab = find_lab(root, lab).name
+            click.echo(runs.stop(root, lab) if stop else runs.start(root, lab))
+        return
     from traitlets import TraitError
 
     from autograde.classroom import class_grading
     from autograde.classroom.nbgrader_course import Course
-    from autograde.classroom.runs import background as runs
     from autograde.labs.folder import find_lab
     from autograde.sandbox.bubblewrap import SandboxRefused
     from autograde.term.moodle_zip import take_in
@@ -107,10 +87,6 @@ def grade(
     options = class_grading.Options(students, jobs, seed, collect, force, sandboxed, slurm, detached)
     failed: list[str] = []
     with errors_in_one_line(SandboxRefused, SlurmError, TraitError):
-        if stop or background:
-            lab = find_lab(root, lab).name
-            click.echo(runs.stop(root, lab) if stop else runs.start(root, lab))
-            return
         if archive:
             course = Course(root)
             with class_grading.class_lock(course):
@@ -162,11 +138,15 @@ def report(root: Path, lab: str | None) -> None:
 
     Without LAB, one page on all labs of the term: who is behind, totals, which findings are commonest.
     """
-    from autograde.classroom.class_report import write_report
-    from autograde.term.term_report import write_term_report
-
     with errors_in_one_line():
-        click.echo(write_report(root, lab) if lab else write_term_report(root))
+        if lab:
+            from autograde.classroom.reports.class_report import write_report
+
+            click.echo(write_report(root, lab))
+        else:
+            from autograde.term.term_report import write_term_report
+
+            click.echo(write_term_report(root))
 
 
 @click.command()
@@ -186,13 +166,14 @@ def grades(root: Path, lab: str | None, system: str, students: Path | None, zero
     Without LAB, totals over all labs: points, or percent where c.Total.drop_lowest or c.Total.weights in
     nbgrader_config.py say how labs count.
     """
-    from autograde.term.marks import write_marks
-    from autograde.term.term_marks import write_term_marks
-
     with errors_in_one_line():
         if lab is None:
+            from autograde.term.term_marks import write_term_marks
+
             path, warnings, notes = write_term_marks(root, system, students, zero)
         else:
+            from autograde.term.marks import write_marks
+
             path, warnings, notes = write_marks(root, lab, system, students, zero)
     for line in warnings:
         click.echo(line, err=True)

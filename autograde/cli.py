@@ -12,7 +12,6 @@ import click
 from autograde.class_commands import (
     counts,
     enrol,
-    errors_in_one_line,
     extend,
     feedback,
     grade,
@@ -23,6 +22,7 @@ from autograde.class_commands import (
 from autograde.labs.places import REPOSITORY
 from autograde.lectures.command import book
 from autograde.mutants.command import mutants
+from autograde.one_line import errors_in_one_line
 from autograde.rewritings.command import rewritings
 
 

@@ -6,21 +6,17 @@ installed but not load.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-import psutil
-
+from autograde.asking import Answer, ask, last_line
 from autograde.doctor_world import Probe, surroundings, world_command
 from autograde.sandbox import bubblewrap
 from course.processes.launchers.mpi import MissingMPI, mpi_environment, mpiexec
@@ -55,54 +51,6 @@ gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
 nccl = ".".join(map(str, torch.cuda.nccl.version())) if dist.is_nccl_available() else None
 print(json.dumps({"version": torch.__version__, "cuda": torch.version.cuda, "gpus": gpus, "nccl": nccl}))
 """
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The output of a command. problem: why it failed, in one line; empty if it did not. errors: all that it printed
-    of them."""
-
-    output: str = ""
-    problem: str = ""
-    errors: str = ""
-
-
-def ask(command: list[str], deadline: float, environment: dict[str, str] | None = None) -> Answer:
-    """Run `command` for at most `deadline` seconds; after that, kill it and all that it has started.
-
-    environment: all that it gets; None: this one.
-    """
-    try:
-        process = psutil.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            env=environment,
-        )
-    except OSError as error:
-        return Answer(problem=f"{command[0]}: {error.strerror}")
-    try:
-        output, errors = process.communicate(timeout=deadline)
-    except subprocess.TimeoutExpired:
-        family = [process, *process.children(recursive=True)]
-        for member in family:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                member.kill()
-        process.communicate()
-        return Answer(problem=f"no answer in {deadline:g} s")
-    if process.returncode:
-        problem = last_line(errors) or last_line(output) or f"ended with status {process.returncode}"
-        return Answer(output, problem, errors)
-    return Answer(output)
-
-
-def last_line(text: str) -> str:
-    """The last line that is not blank or a rule, cut to the width of the table."""
-    lines = [line.strip(" -*\t") for line in text.splitlines() if line.strip(" -*\t")]
-    return lines[-1][:120] if lines else ""
 
 
 def ask_python(code: str, deadline: float = 60) -> Answer:

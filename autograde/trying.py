@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpi4py import MPI
 
@@ -18,10 +18,13 @@ from autograde.contract.check import Check
 from autograde.contract.result import Result
 from autograde.labs.answers import Answer, known_answers
 from autograde.labs.folder import Lab, LabError, load_checks, load_ranks
-from course.world import COMM, World
+from course.world import COMM
 from course.world.rank_report import RankReport
 from course.world.report import Outcome, judge_state
 from course.world.subworld import describe_error
+
+if TYPE_CHECKING:
+    from course.world import World
 
 
 class ThisProcess:
@@ -86,6 +89,13 @@ def try_all(lab: Lab, todo: str, seed: int = 1) -> Iterator[tuple[bool, str]]:
             yield fits, f"ok  {seen}" if fits else f"NOT {seen}; due is {answer.due or 'a pass'}"
 
 
+def world_of(lab: Lab) -> World:
+    """The ranks that the checks of `lab` need. Raises LabError."""
+    from course.world import World  # only now: it takes half of the second that a TODO without ranks takes
+
+    return World(load_ranks(lab.checks))
+
+
 @contextmanager
 def trial(lab: Lab, todo: str, seed: int) -> Iterator[Callable[[str], tuple[Result, list]]]:
     """A function that tries the check of `todo` on the source of an answer, and gives the result and the evidence.
@@ -95,8 +105,7 @@ def trial(lab: Lab, todo: str, seed: int) -> Iterator[Callable[[str], tuple[Resu
         raise LabError(f"{lab.name} has no TODO {todo}; it has {', '.join(checks)}")
     check = checks[todo]
     cases = contract.draw_cases(check, seed)
-    ranks = needs_ranks(check, cases)
-    with World(load_ranks(lab.checks)) if ranks else nullcontext(ThisProcess()) as world:
+    with world_of(lab) if needs_ranks(check, cases) else nullcontext(ThisProcess()) as world:
 
         def tried(source: str) -> tuple[Result, list]:
             gathered = contract.gather(check, world, Subject(todo, source), cases)

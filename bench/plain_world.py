@@ -21,12 +21,11 @@ import ipyparallel
 from course.calls.sent_call import packed
 from course.processes.rank import import_libraries, world_rank
 from course.watch.events import PREFIX, Event, read_log
+from course.world import COMM as COMM
 from course.world import RanksFailed, subworld
 from course.world.rank_report import RankReport
 from course.world.report import Outcome, judge_state
-from course.world.subworld import Placeholder, Plan
-
-COMM = Placeholder.COMM
+from course.world.subworld import Plan
 
 START_LIMIT = 120.0  # seconds for engines to come up and import
 OPENING = 60.0  # seconds for torch or Horovod to start or end

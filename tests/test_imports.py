@@ -21,6 +21,7 @@ CHAINS = {
     "autograde": (
         "cells contract labs fixtures probes rubric",
         "labs sandbox slurm classroom term class_pages class_commands cli __main__",
+        "classroom one_line class_commands",
         "labs hints making classroom",
         "rubric making",
         "rubric slurm",
@@ -31,6 +32,7 @@ CHAINS = {
         "hints notebook",
         "labs validating notebook",
         "sandbox doctor_world doctor cli",
+        "asking doctor",
         "install",
     ),
     "course": (

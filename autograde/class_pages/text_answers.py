@@ -12,8 +12,9 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from autograde.class_pages.handler import LabPage, class_pages
+from autograde.classroom.errors import StepFailed
 from autograde.classroom.gradebook.locked import Locked
-from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.texts.scoring import Question, SaveResult, others_to_look_at, questions_of, save
 from autograde.labs.folder import Lab
 from autograde.term.not_counted import has_gradebook

@@ -27,11 +27,13 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from autograde.classroom import grades
+from autograde.classroom.errors import StepFailed, describe, printable
 from autograde.classroom.feedback import up_to_date, write_feedback
 from autograde.classroom.gradebook.graded import write_failures
 from autograde.classroom.gradebook.locked import Locked
 from autograde.classroom.grades import submissions
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.measure import measure_now, measure_of
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.nbgrader_steps import Judge
 from autograde.classroom.pending import about_again, read_all, waits_with_score
 from autograde.classroom.runs.background import speak_into_log
@@ -81,6 +83,7 @@ def grade(root: Path, name: str, options: Options) -> bool:
     found, course = find_lab(root, name), Course(root)
     settings = settings_of(course, options)
     with class_lock(course), warmed_up(course, found, settings, options) as sandboxes:
+        measure_now(root, found)  # noted, for those who look at the class later
         lab = load_lab(found)
         built = build(lab)
         write_instructor(built, root)
@@ -203,7 +206,7 @@ def grade_class(
 
 def write_grades(course: Course, lab: LoadedLab, handed_in: list[str], failed: dict[str, str]) -> bool:
     """Print the table of grades, and write it. Returns whether it was written; prints why not."""
-    rows = grades.collect_rows(course, lab, handed_in, failed)
+    rows = grades.collect_rows(course, lab, measure_of(lab), handed_in, failed)
     click.echo(grades.table(rows, lab.todos))
     path = grades.csv_path(course, lab)
     try:

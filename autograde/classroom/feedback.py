@@ -16,7 +16,8 @@ from nbgrader.api import MissingEntry, SubmittedNotebook
 from nbgrader.preprocessors import AssignLatePenalties
 from tqdm import tqdm
 
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.errors import StepFailed, describe, printable
+from autograde.classroom.nbgrader_course import Course
 from autograde.labs.folder import Lab
 from course.files import write_whole
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograde.classroom import feedback, grades
-from autograde.classroom.nbgrader_course import Course, printable
+from autograde.classroom.errors import printable
+from autograde.classroom.nbgrader_course import Course
 from autograde.labs.folder import LabError, find_lab
 from course.exchange.feedback import PlainReleaseFeedback
 

@@ -15,11 +15,12 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import parse_utc
 
 from autograde.classroom.csv_file import write_csv_file
+from autograde.classroom.errors import printable
 from autograde.classroom.feedback import penalty_now
 from autograde.classroom.gradebook.graded import Graded, read_failures
-from autograde.classroom.measure import NEWER, measure, why_again
-from autograde.classroom.nbgrader_course import Course, printable
-from autograde.labs.folder import Lab, LoadedLab, load_lab
+from autograde.classroom.measure import NEWER, Measure, measure_now, why_again
+from autograde.classroom.nbgrader_course import Course
+from autograde.labs.folder import Lab
 from autograde.labs.places import CLASS
 from course.exchange.due import to_the_minute
 from course.exchange.names import TIMESTAMP
@@ -92,17 +93,17 @@ def failures_path(course: Course, lab: Lab) -> Path:
 
 def collect_rows(
     course: Course,
-    lab: LoadedLab,
+    lab: Lab,
+    now: Measure,
     handed_in: list[str],
     failed: dict[str, str],
     opened: Gradebook | None = None,
 ) -> list[Row]:
-    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded. opened: the
-    gradebook, where it is open.
+    """One row per student of the course, by id. now: the lab's measure. handed_in: ids. failed: why some were not
+    graded. opened: the gradebook, where it is open.
 
     Who was graded before, or has something in the exchange, has handed in, even if the gradebook is lost.
     """
-    now = measure(lab)
     with nullcontext(opened) if opened else course.gradebook() as gradebook:
         known = [student.id for student in gradebook.students]
         rows = [row_of(course, gradebook, lab, student, now) for student in known]
@@ -110,7 +111,7 @@ def collect_rows(
     autograded = submissions(course, lab, course.directory.autograded_directory)
     handed_in = [*dict.fromkeys([*handed_in, *autograded, *course.in_exchange(lab.name)])]
     for student in sorted({*handed_in, *failed} - set(by_id)):
-        by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(lab.todos))
+        by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(now.todos))
     for row in same_job(rows):
         row.problems.append("run.json: another student's record is of the same job")
     for student, reason in failed.items():
@@ -122,9 +123,9 @@ def collect_rows(
     return sorted(by_id.values(), key=lambda row: row.student)
 
 
-def row_of(course: Course, gradebook: Gradebook, lab: LoadedLab, student: str, now: str) -> Row:
+def row_of(course: Course, gradebook: Gradebook, lab: Lab, student: str, now: Measure) -> Row:
     """The row of a student in the gradebook. now: the lab's measure."""
-    todos = lab.todos
+    todos = now.todos
     row = Row(student, NOTHING, scores=dict.fromkeys(todos), deadline=gradebook.find_assignment(lab.name).duedate)
     try:
         notebook = gradebook.find_submission_notebook(lab.name, lab.name, student)
@@ -158,7 +159,7 @@ def row_of(course: Course, gradebook: Gradebook, lab: LoadedLab, student: str, n
     row.seconds_late = notebook.assignment.total_seconds_late if row.deadline else 0
     submitted = course.folder("submitted", student, lab.name)
     named = {grade.name: grade for grade in notebook.grades}
-    reason = why_again(lab, found, named, now, submitted.is_dir())
+    reason = why_again(found, named, now, submitted.is_dir())
     if reason is None and found and submitted.is_dir():
         autograded = course.folder("autograded", student, lab.name)
         reason = NEWER if timestamp(submitted) != timestamp(autograded) else None
@@ -188,7 +189,7 @@ def timestamp(folder: Path) -> bytes | None:
 
 def to_be_graded_again(course: Course, lab: Lab, opened: Gradebook | None = None) -> dict[str, str]:
     """Why marks are to be graded again, by student. opened: the gradebook, where it is open. Raises LabError."""
-    rows = collect_rows(course, load_lab(lab), [], {}, opened)
+    rows = collect_rows(course, lab, measure_now(course.root, lab), [], {}, opened)
     return {row.student: row.problems[0] for row in rows if row.status == AGAIN}
 
 

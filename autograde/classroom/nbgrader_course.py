@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook, InvalidEntry
+from nbgrader.api import Gradebook
 from nbgrader.auth import Authenticator
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
@@ -29,7 +29,8 @@ from traitlets.config import Config
 
 from autograde.classroom.configuration import configuration, is_ours, make_class_folder
 from autograde.classroom.converters import AutogradeOne, CapturedLog, FeedbackOne, new_log
-from autograde.classroom.gradebook.locked import LOCKED, is_locked, wait_until_free
+from autograde.classroom.errors import StepFailed, describe, printable
+from autograde.classroom.gradebook.locked import wait_until_free
 from autograde.classroom.gradebook.made import make_gradebook
 from autograde.classroom.nbgrader_steps import Grading
 from autograde.classroom.runs.progress import Reporter
@@ -42,10 +43,6 @@ from autograde.sandbox.examine import Examined
 from course.exchange.handed_in.choice import read_choice
 from course.exchange.handed_in.inbound import hand_ins, last_hand_ins, unclear
 from course.exchange.names import UNCLEAR
-
-
-class StepFailed(Exception):
-    """A step of nbgrader failed. The message is one line."""
 
 
 class Course:
@@ -203,35 +200,6 @@ def state(folder: Path) -> tuple[int, int] | None:
 def exactly(student: str) -> str:
     """A glob pattern for exactly this id. White space at its ends is in brackets, as nbgrader would strip it."""
     return re.sub(r"^\s+|\s+$", lambda space: "".join(f"[{char}]" for char in space[0]), glob.escape(student))
-
-
-def unusable(student: str) -> str | None:
-    """Why nbgrader cannot store a student with this id; None if it can."""
-    try:
-        student.encode()
-    except UnicodeEncodeError:
-        return "the name of the folder is not UTF-8; rename it"
-    if not student.isprintable():
-        return "the name of the folder has a line break or another control character; rename it"
-    return None
-
-
-def printable(name: str) -> str:
-    """A name as it can be printed on one line of a terminal."""
-    return name if unusable(name) is None else ascii(name)
-
-
-def describe(error: BaseException) -> str:
-    """One line on the error that stopped a step."""
-    if error.__context__ is not None and type(error).__name__ == "NbGraderException":
-        error = error.__context__
-    if is_locked(error):
-        return LOCKED
-    if isinstance(error, InvalidEntry):  # nbgrader's, around SQLAlchemy's
-        return f"the gradebook: {' '.join(str(error).split())}"[:500]
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
-    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
 
 
 @contextlib.contextmanager

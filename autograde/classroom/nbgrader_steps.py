@@ -27,7 +27,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Dict, Integer, TraitError, Unicode, validate
 
 from autograde.classroom.gradebook.graded import KEY, Graded
-from autograde.classroom.measure import measure, same
+from autograde.classroom.measure import measure_of, same
 from autograde.classroom.submissions.elsewhere import MOST_COPIED, how_many
 from autograde.classroom.submissions.rebuild import PROBLEMS, Rebuilt
 from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
@@ -222,7 +222,7 @@ class Judge(NbGraderPreprocessor):
             seconds=examined.seconds,
             marked=[mark for mark, _ in found],
             jobs=sorted({record.job for _, record in found if record.job}),
-            measured=measure(lab),
+            measured=measure_of(lab).value,
         )
         nb.metadata[KEY] = notes.plain()
         grading.unknown = [name for name, (mark, _) in by_cell.items() if mark.score is None]

@@ -12,9 +12,10 @@ from nbgrader.api import Grade, MissingEntry
 from nbgrader.utils import parse_utc
 
 from autograde.classroom import grades
+from autograde.classroom.errors import StepFailed, describe, printable, unusable
 from autograde.classroom.grades import MAX_TIMESTAMP, timestamp
-from autograde.classroom.measure import measure, why_again
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
+from autograde.classroom.measure import Measure, measure_of, why_again
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
 from autograde.classroom.submissions.times import FORMAT, utc_time
 from autograde.labs.folder import Lab, LoadedLab
@@ -30,7 +31,7 @@ def read_all(
     found: dict[str, Submission] = {}
     failed: dict[str, str] = {}
     reasons: dict[str, str] = {}
-    now = measure(lab)
+    now = measure_of(lab)
     for student in students:
         try:
             if submission := to_be_graded(course, lab, student, released, now, reasons, force):
@@ -70,7 +71,7 @@ def to_be_graded(
     lab: LoadedLab,
     student: str,
     released: NotebookNode,
-    now: str,
+    now: Measure,
     reasons: dict[str, str],
     force: bool,
 ) -> Submission | None:
@@ -86,7 +87,7 @@ def to_be_graded(
     before = grades.notes(course, lab, student)
     same = before is not None and before.submission == handed_in.fingerprint
     if same and timestamp(folder) == timestamp(course.folder("autograded", student, lab.name)):
-        reason = why_again(lab, before, grades_of(course, lab, student), now, handed_in=True)
+        reason = why_again(before, grades_of(course, lab, student), now, handed_in=True)
         if not (reason or force):
             return None
         if reason:

@@ -8,12 +8,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+UP_TO_MARKDOWN = re.compile(r"(?ms).*?^# %% \[markdown\].*?(?=^# %%)")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,15 @@ class SourceCell:
 def read_cells(path: Path) -> tuple[SourceCell, ...]:
     """The cells of the `lab.py` at `path`, in order. Raises OSError, UnicodeDecodeError."""
     return cells_in(path.read_text(encoding="utf-8"))
+
+
+def first_text(path: Path) -> str:
+    """The first Markdown cell of the `lab.py` at `path`; empty if there is none. What comes after it is not parsed, so
+    that a list of all labs takes no second. Raises OSError, UnicodeDecodeError."""
+    text = path.read_text(encoding="utf-8")
+    beginning = UP_TO_MARKDOWN.match(text)
+    cells = cells_in(beginning[0] if beginning else text)
+    return next((cell.source for cell in cells if cell.kind == "markdown"), "")
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ import html
 
 from autograde.labs.description import Description, read_description
 from autograde.labs.folder import Lab
-from autograde.labs.source import read_cells
+from autograde.labs.source import first_text
 from course.overview.about import title_in
 
 PICTURE = "picture.png"
@@ -26,8 +26,7 @@ HEAD = "| lab | builds on | minutes for you | seconds for the computer |\n|---|-
 
 def title_of(lab: Lab) -> str:
     """The heading at the top of the lab's notebook; the lab's name if it has none."""
-    texts = (cell.source for cell in read_cells(lab.source) if cell.kind == "markdown")
-    return title_in(next(texts, "")) or lab.name
+    return title_in(first_text(lab.source)) or lab.name
 
 
 def course_map(labs: list[Lab]) -> str:

@@ -27,7 +27,7 @@ IMPORTED = (
     "jsonschema",
     "tqdm",
     "course.processes.launchers.forked_controller",
-    "course.world",
+    "course.world.world",
     "autograde.sandbox.prober",
 )
 

@@ -8,11 +8,14 @@ from functools import cached_property
 from pathlib import Path
 
 from autograde.classroom import grades
-from autograde.classroom.class_report import HeatMapRow, Student, class_of, heat_map
+from autograde.classroom.errors import StepFailed
 from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, about_again
-from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.classroom.measure import measure_now
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.reports.class_report import HeatMapRow, heat_map
+from autograde.classroom.reports.students import Student, class_of
 from autograde.hints import load_hints
-from autograde.labs.folder import Lab, find_labs, load_lab
+from autograde.labs.folder import Lab, find_labs
 from autograde.term.not_counted import NotCounted, not_counted, registered
 from autograde.term.total import Reached, Rule, Sum, rule_of, total
 
@@ -147,18 +150,18 @@ def class_deadline(root: Path, lab: Lab) -> datetime | None:
 
 def lab_of_term(course: Course, lab: Lab) -> LabOfTerm:
     """How the class did in one lab."""
-    lab = load_lab(lab)
-    students = {student.row.student: student for student in class_of(course, lab)}
+    now = measure_now(course.root, lab)
+    students = {student.row.student: student for student in class_of(course, lab, now)}
     with course.gradebook() as gradebook:
         deadline = gradebook.find_assignment(lab.name).duedate
     points = max([student.row.points for student in students.values()], default=0.0)
     return LabOfTerm(
         lab.name,
-        points or sum(check.points for check in lab.todo_checks),
-        lab.todos,
+        points or now.most,
+        now.todos,
         students,
         deadline,
-        bool(load_hints(lab.folder, lab.todos)),
+        bool(load_hints(lab.folder, now.todos)),
         grades.csv_path(course, lab).with_name("report.html").exists(),
     )
 

@@ -17,8 +17,9 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.exchange.default import Exchange
 from sqlalchemy.exc import SAWarning
 
+from autograde.classroom.errors import StepFailed, printable
 from autograde.classroom.feedback import settle_penalty
-from autograde.classroom.nbgrader_course import Course, StepFailed, printable
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.submissions.times import later
 from autograde.labs.folder import find_lab, find_labs
 from autograde.making.build import build, write_instructor

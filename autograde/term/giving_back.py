@@ -8,9 +8,10 @@ from pathlib import Path
 from nbgrader.exchange import ExchangeFactory
 
 from autograde.classroom.class_grading import class_lock
+from autograde.classroom.errors import StepFailed, describe, printable
 from autograde.classroom.feedback import up_to_date, write_feedback
 from autograde.classroom.grades import submissions
-from autograde.classroom.nbgrader_course import Course, StepFailed, changed, describe, printable
+from autograde.classroom.nbgrader_course import Course, changed
 from autograde.labs.folder import find_lab
 from autograde.term.waiting import graded_notebook, of_lab, opened
 

@@ -18,18 +18,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from autograde.classroom import grades
-from autograde.classroom.class_report import refuse_ungraded
 from autograde.classroom.csv_file import write_csv_file
+from autograde.classroom.errors import StepFailed, describe, printable
 from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row, about_again, number, utc
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
-from autograde.contract.check import Check
-from autograde.labs.folder import find_lab, load_lab
+from autograde.classroom.measure import measure_now
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.reports.students import refuse_ungraded
+from autograde.labs.folder import find_lab
 from autograde.term.lists.headings import CANVAS_ID, EMAIL, NUMBER, SECTION, SIS_LOGIN, SIS_USER, USERNAME
 from autograde.term.lists.list_file import POINTS_POSSIBLE
 from autograde.term.lists.student_list import Person, from_gradebook, from_list, one_spelled_twice
@@ -76,15 +77,15 @@ def write_marks(
     whose deadline is over, gets 0. Returns the file, which marks are not in it though they were given, and what else
     the instructor should know, a line each. Raises LabError, StepFailed.
     """
-    lab = load_lab(find_lab(root, name))
-    course = Course(root)
+    lab = find_lab(root, name)
+    now, course = measure_now(root, lab), Course(root)
     refuse_ungraded(course, lab)
     handed_in = grades.submissions(course, lab)
     failed = grades.failures(course, lab, handed_in)
-    rows = grades.collect_rows(course, lab, handed_in, failed)
-    most = max([row.points for row in rows], default=0.0) or sum(check.points for check in lab.todo_checks)
+    rows = grades.collect_rows(course, lab, now, handed_in, failed)
+    most = max([row.points for row in rows], default=0.0) or now.most
     columns = {DAYS_LATE: days_late, "deadline UTC": lambda row: utc(row.deadline)}
-    marked = Marked(lab.name, rows, most, lambda row: feedback(row, lab.todo_checks), columns)
+    marked = Marked(lab.name, rows, most, lambda row: feedback(row, now.points), columns)
     path = grades.csv_path(course, lab).with_name(FILES[system])
     path, notes = write_file(course, marked, path, system, students, zero)
     return path, about_again(lab.name, rows), notes
@@ -226,15 +227,15 @@ def days_late(row: Row) -> int:
     return math.ceil((row.seconds_late or 0) / DAY)
 
 
-def feedback(row: Row, checks: Sequence[Check]) -> str:
+def feedback(row: Row, points_of: Mapping[str, float]) -> str:
     """A graded row in words: points and findings of each TODO, points of each text, how late it was and what that cost,
-    then the instructor's comments."""
+    then the instructor's comments. points_of: each TODO, in the lab's order."""
     if row.status != GRADED:
         return ""
     parts = []
-    for check in checks:
-        keys = [found.partition(":")[2] for found in row.findings if found.partition(":")[0] == check.todo]
-        said = f"{check.todo}: {number(row.scores.get(check.todo)) or '-'} of {number(check.points)}"
+    for todo, points in points_of.items():
+        keys = [found.partition(":")[2] for found in row.findings if found.partition(":")[0] == todo]
+        said = f"{todo}: {number(row.scores.get(todo)) or '-'} of {number(points)}"
         parts.append(said + (f" ({', '.join(keys)})" if keys else ""))
     parts += [f"{name}: {number(score) or '-'} of {number(points)}" for name, (score, points) in row.by_hand.items()]
     cost = f"; the penalty is {number(row.penalty)}" if row.penalty else ""

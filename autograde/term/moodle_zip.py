@@ -24,7 +24,8 @@ from pathlib import Path, PurePosixPath
 
 from nbgrader.api import Student
 
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.errors import StepFailed, describe, printable
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.submissions.zip_names import is_work, names_of, names_of_unpacked
 from autograde.term.lists.full_names import Match, match_all
 from autograde.term.lists.headings import NUMBERED

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograde.classroom.class_grading import class_lock
+from autograde.classroom.errors import StepFailed
 from autograde.classroom.feedback import settle_penalty
 from autograde.classroom.grades import submissions
-from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.classroom.nbgrader_course import Course
 from autograde.labs.folder import Lab, LabError, find_lab
 from autograde.making.build import Built, build, write, write_instructor
 from autograde.term.extending import NONE, end_of

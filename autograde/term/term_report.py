@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from autograde.classroom.class_report import templates, write_page
+from autograde.classroom.reports.pages import templates, write_page
 from autograde.labs.places import CLASS
 from autograde.term.all_labs import LabOfTerm, read_term
 

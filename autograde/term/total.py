@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from traitlets import Dict, Float, Integer, TraitError, Unicode
 from traitlets.config import Config, Configurable
 
+from autograde.classroom.errors import StepFailed
 from autograde.classroom.grades import number
-from autograde.classroom.nbgrader_course import StepFailed
 
 
 class Total(Configurable):

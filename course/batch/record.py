@@ -17,9 +17,10 @@ import shutil
 import socket
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from course.world import World
+if TYPE_CHECKING:
+    from course.world import World
 
 FORMAT = 1
 FILE = "run.json"

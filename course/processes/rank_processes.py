@@ -17,6 +17,7 @@ from typing import Any
 from course.ports import reserved_ports
 from course.processes import handover, rank, reaper
 from course.processes.launchers import mpi
+from course.processes.launchers.cluster import new_cluster
 from course.processes.launchers.local import Local
 from course.processes.launchers.mpi import WorldError
 from course.processes.launchers.slurm import Slurm
@@ -171,7 +172,7 @@ class RankProcesses:
         closing = ExitStack()
         # A controller chooses ports before it listens: where many worlds start at once, two would choose the same.
         ports = closing.enter_context(reserved_ports(PORTS))
-        self.cluster = mpi.new_cluster(self.size, self.folder, self.host.controller_ip, ports, self.host.warm)
+        self.cluster = new_cluster(self.size, self.folder, self.host.controller_ip, ports, self.host.warm)
         self.client: Any = None
         closing.callback(self.host.close)
         closing.callback(watchdog.wait)

@@ -6,7 +6,6 @@ every rank is back: if the first rank to finish tore down its group, another ran
 
 from __future__ import annotations
 
-import enum
 import os
 import sys
 import time
@@ -27,15 +26,8 @@ from course.processes.surroundings.machine import cores
 from course.watch.events import in_cell
 from course.watch.libraries.patches import recording
 from course.world.output import limited_output
+from course.world.placeholders import Placeholder
 from course.world.rank_report import ErrorReport
-
-
-class Placeholder(enum.Enum):
-    """Stands for a value that exists only on the ranks, where `World.run` fills it in."""
-
-    COMM = "the mpi4py communicator of the ranks of this run"
-    RANK = "this rank's number among them, from 0"
-    SIZE = "the number of these ranks"
 
 
 @dataclass(frozen=True)

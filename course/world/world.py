@@ -33,11 +33,9 @@ from course.world.interrupts import StopButton
 from course.world.rank_report import RankReport
 from course.world.report import Outcome, judge_state
 from course.world.stuck import StallDetector
-from course.world.subworld import Placeholder, Plan
+from course.world.subworld import Plan
 
-__all__ = ["COMM", "RANK", "SIZE", "Interrupted", "NotEnoughRanks", "RanksFailed", "World", "WorldError"]
-
-COMM, RANK, SIZE = Placeholder.COMM, Placeholder.RANK, Placeholder.SIZE
+__all__ = ["Interrupted", "NotEnoughRanks", "RanksFailed", "World", "WorldError"]
 
 GRACE = 1.0  # seconds that the other ranks get once one has raised, before those that wait for it count as stuck
 POLL = 0.01  # seconds between two looks at the results

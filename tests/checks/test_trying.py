@@ -72,7 +72,7 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def test_an_answer_is_the_solution_a_variant_or_a_file(lab, tmp_path, monkeypatch):
-    monkeypatch.setattr("autograde.trying.World", None)  # no ranks are started
+    monkeypatch.setattr("autograde.trying.world_of", None)  # no ranks are started
     assert try_answer(lab, "double").startswith("double: passed, 1 of 1 points")
     assert "You square x." in try_answer(lab, "double", "squared")
     own = tmp_path / "own.py"
@@ -92,7 +92,7 @@ def test_what_there_is_to_try_is_told_where_a_name_is_wrong(lab):
 
 
 def test_each_answer_has_a_line_that_says_whether_it_is_judged_as_it_should_be(lab, monkeypatch):
-    monkeypatch.setattr("autograde.trying.World", None)
+    monkeypatch.setattr("autograde.trying.world_of", None)
     (lab.variants / "double.py").write_text(
         dedent('''
             ANSWERS = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograde.classroom.nbgrader_course import StepFailed
+from autograde.classroom.errors import StepFailed
 from autograde.term.lists.headings import IDS
 from autograde.term.lists.list_file import names_in, read_list
 from autograde.term.lists.roster import read_roster

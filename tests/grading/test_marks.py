@@ -58,7 +58,7 @@ def test_points_by_hand_and_the_late_penalty_are_told_so_that_parts_add_up_to_th
         ["ada", "2", "3", "1.5", "-1", "5.5/7", "graded"],
         ["bob", "2", "3", "0", "5/7", "graded"],
     ]
-    assert feedback(late, []).endswith("why: 1.5 of 2. Handed in 12 s late; the penalty is 1.")
+    assert feedback(late, {}).endswith("why: 1.5 of 2. Handed in 12 s late; the penalty is 1.")
 
 
 def test_canvas_gets_its_own_columns_and_no_other_which_would_become_an_assignment(room):

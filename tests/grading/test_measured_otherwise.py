@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, graded_without_sandboxes, marks, without_sandboxes
-from classroom import Classroom
+from classroom import REPOSITORY, Classroom
 from filled_gradebook import add_lab, deadline, filled, hand_in
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
 from test_feedback_again import PENALTY
@@ -49,6 +52,40 @@ def test_another_case_counts_as_a_change_and_the_same_lab_does_not(room):
     make_course(room.root, checks=CHECKS_PY.replace("-rng.randrange(1, 100)", "-rng.randrange(1, 99)"))
     assert marks(room, LAB)[0]["ada"] == ""
     assert "graded again" in room.grade().output
+
+
+def test_a_changed_probe_counts_as_a_change_and_the_first_one_again_does_not(room):
+    make_course(room.root, probes=PROBES_PY.replace("deadline=10", "deadline=9"))
+    assert room.lockstep("waiting").output.endswith("; 1 to grade again\n")
+    assert room.lockstep("waiting").output.endswith("; 1 to grade again\n")
+    make_course(room.root)
+    assert "again" not in room.lockstep("waiting").output
+
+
+def test_how_a_graded_class_stands_is_told_without_any_check(room):
+    for words, told in ((["waiting"], "1 graded"), (["grades", LAB], f"class/{LAB}/marks")):
+        code = f"import sys; from autograde.cli import main; main({words}, standalone_mode=False)\n"
+        code += "print([each for each in sys.modules if each == 'torch' or each.startswith('lockstep_lab_')])"
+        known = {**room.environment, "PYTHONPATH": str(REPOSITORY)}
+        done = subprocess.run([sys.executable, "-c", code], env=known, capture_output=True, text=True)
+        assert told in done.stdout and done.stdout.endswith("\n[]\n"), done
+
+
+def test_points_that_come_from_the_kit_are_others_once_the_kit_is(tmp_path):
+    root, kit = make_course(tmp_path / "course"), tmp_path / "kit"
+    for package in ("autograde", "course"):
+        shutil.copytree(REPOSITORY / package, kit / package, ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        "import sys; from pathlib import Path; from autograde.classroom.measure import measure_now\n"
+        "from autograde.labs.folder import Lab; root, name = Path(sys.argv[1]), sys.argv[2]\n"
+        "print(measure_now(root, Lab(name, root / 'solutions' / name)).points)"
+    )
+    command = [sys.executable, "-P", "-c", code, str(root), LAB]
+    known = {**os.environ, "PYTHONPATH": str(kit)}
+    assert subprocess.check_output(command, env=known, text=True) == "{'double': 2.0, 'total': 3.0}\n"
+    rubric = kit / "autograde" / "rubric" / "check.py"
+    rubric.write_text(rubric.read_text().replace("return sum(criterion.points ", "return sum(2 * criterion.points "))
+    assert subprocess.check_output(command, env=known, text=True) == "{'double': 4.0, 'total': 6.0}\n"
 
 
 def test_a_score_by_hand_stays_and_waits_for_a_look_only_where_the_points_are_others(room):

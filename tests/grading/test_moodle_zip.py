@@ -13,7 +13,8 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.classroom.errors import StepFailed
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.submissions.zip_names import names_of
 from autograde.term import moodle_zip
 from autograde.term.lists.full_names import Match

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from reported_class import LONG
 
-from autograde.classroom.class_report import Student, heat_map, histogram, stopped
 from autograde.classroom.grades import Row
+from autograde.classroom.reports.class_report import heat_map, histogram, stopped
+from autograde.classroom.reports.students import Student
 from autograde.classroom.submissions import similarity
 from autograde.contract.result import Finding, Result
 from autograde.sandbox.examine import Marked

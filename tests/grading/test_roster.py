@@ -10,7 +10,7 @@ from filled_gradebook import NAMES
 from nbgrader.api import Student
 from small_course import LAB, make_course
 
-from autograde.classroom.nbgrader_course import StepFailed
+from autograde.classroom.errors import StepFailed
 from autograde.term.lists.roster import read_roster
 from autograde.term.lists.student_list import Known, from_gradebook, from_list
 

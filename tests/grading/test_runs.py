@@ -88,8 +88,14 @@ def test_a_run_in_the_background_says_what_it_says_into_its_log(small, monkeypat
     asked = ("grade", LAB, "--no-collect", "--background")
     monkeypatch.setattr(sys, "argv", ["lockstep", *asked])  # the run is the same command
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    done = small.lockstep(*asked)
-    assert done.exit_code == 0 and f"{LAB} is being graded; what it says goes to " in done.output
+    done = started(small, *asked)
+    assert done.returncode == 0 and f"{LAB} is being graded; what it says goes to " in done.stdout, done
+    assert done.stdout.endswith("\n[]\n"), (
+        "the run alone needs these libraries, and who starts it waits for its beginning"
+    )
+    done = started(small, "grade", "99_other", *asked[2:])
+    assert (done.returncode, done.stdout) == (1, "[]\n")
+    assert done.stderr.startswith("Error: no lab `99_other` in ") and done.stderr.count("\n") == 1
     assert eventually(lambda: not read(small.root, LAB).running)
     run = read(small.root, LAB)
     assert (run.ended, run.in_background) == (DONE, True)
@@ -97,6 +103,16 @@ def test_a_run_in_the_background_says_what_it_says_into_its_log(small, monkeypat
     with class_grading.class_lock(Course(small.root)):
         refused = small.lockstep(*asked)
         assert refused.exit_code == 1 and "another grading of this class is running" in refused.output
+
+
+def started(room: Classroom, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `lockstep` in a process of its own, which says in the end which large libraries it has imported."""
+    code = (
+        "import atexit, sys; from autograde.cli import main\n"
+        "large = {'ipyparallel', 'nbgrader', 'sqlalchemy', 'torch'}\n"
+        "atexit.register(lambda: print(sorted(large & {*sys.modules}))); main()"
+    )
+    return subprocess.run([sys.executable, "-c", code, *words], env=room.environment, capture_output=True, text=True)
 
 
 @pytest.mark.thorough

@@ -11,7 +11,7 @@ from reported_class import Page
 from small_course import LAB
 from traitlets.config import Config
 
-from autograde.classroom.nbgrader_course import StepFailed
+from autograde.classroom.errors import StepFailed
 from autograde.term.total import Reached, Rule, rule_of, total
 
 SECOND, THIRD = "91_second", "92_third"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
 from small_course import LAB_PY
 
 from autograde.labs.places import REPOSITORY
-from autograde.labs.source import cells_in
+from autograde.labs.source import cells_in, first_text
 
 
 def modules_with(pattern: str) -> list[str]:
@@ -26,6 +28,29 @@ def test_a_cell_has_its_kind_its_text_and_what_its_marker_says():
     assert cells[2].source.startswith("def double(x):") and cells[2].source.endswith("### END SOLUTION")
     assert (cells[-2].source, dict(cells[-2].marker)) == ("Because.", {"answer": "why", "points": 2})
     assert cells[-1].source == "%%px\nprint(1)", "a magic is a comment in lab.py"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LAB_PY,
+        "# %%\nx = 1\n\n# %% [markdown] tags=['a']\n# # After code\n#\n# Two\n# paragraphs.\n\n# %%\nx = 2\n",
+        "# %%\nx = 1\n\n# %% [markdown]\n# # The last cell\n",
+        "# %% [md]\n# # The short word\n\n# %% [markdown]\n# # Another\n\n# %%\nx = 1\n",
+        "# %%\nx = 1\n\n# %%\nx = 2\n",
+    ],
+)
+def test_the_first_text_is_that_of_the_whole_notebook(text: str, tmp_path: Path):
+    (tmp_path / "lab.py").write_text(text.lstrip("\n"))
+    texts = [cell.source for cell in cells_in(text.lstrip("\n")) if cell.kind == "markdown"]
+    assert first_text(tmp_path / "lab.py") == (texts or [""])[0]
+
+
+def test_no_more_is_parsed_than_the_first_text(tmp_path: Path):
+    cells_in.cache_clear()
+    (tmp_path / "lab.py").write_text("# %% [markdown]\n# # Title\n\n" + "# %%\nx = 1\n\n" * 100)
+    assert first_text(tmp_path / "lab.py") == "# Title"
+    assert len(cells_in("# %% [markdown]\n# # Title\n\n")) == 1 and cells_in.cache_info().hits == 1
 
 
 def test_one_module_reads_lab_py_and_one_reads_lectures():

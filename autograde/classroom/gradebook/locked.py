@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-from sqlalchemy.engine import make_url
 
 PATIENCE = 60.0  # seconds
 AT_ONCE = 2.0  # seconds without a word
@@ -25,6 +24,8 @@ class Locked(Exception):
 
 def wait_until_free(url: str) -> None:
     """Wait until one can write to the gradebook at `url`. Raises Locked after PATIENCE seconds. Creates no file."""
+    from sqlalchemy.engine import make_url  # only here: who only looks at an error needs no SQLAlchemy
+
     known = make_url(url)
     if known.get_backend_name() != "sqlite" or not known.database or not Path(known.database).exists():
         return

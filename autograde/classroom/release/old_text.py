@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
+from autograde.labs.file_states import state_of
 from autograde.labs.folder import Lab
 from autograde.making.build import GLOSSARY, RUN, Built, File, build
 from course.corrections.changes import in_words
@@ -27,14 +27,8 @@ def stamp(built: Built) -> str:
 def stamp_now(root: Path, lab: Lab) -> str:
     """The stamp of what would be released of a lab now. It is kept in build/ of the course at `root`, as long as nobody
     has written to the lab's files. Raises LabError."""
-    note, known = root / "build" / "stamps" / lab.name, sha256()
-    for path in (*sorted(lab.folder.rglob("*")), lab.folder.parent / GLOSSARY, RUN):
-        if path.is_file() and "__pycache__" not in path.parts:
-            found = path.stat()
-            known.update(
-                f"{path}\0{found.st_mode}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_ctime_ns}\0".encode()
-            )
-    source = known.hexdigest()
+    note = root / "build" / "stamps" / lab.name
+    source = state_of((*sorted(lab.folder.rglob("*")), lab.folder.parent / GLOSSARY, RUN))
     with suppress(OSError):
         of, _, found = note.read_text().partition(" ")
         if of == source:

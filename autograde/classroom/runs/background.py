@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from autograde.classroom.nbgrader_course import StepFailed
+from autograde.classroom.errors import StepFailed
 from autograde.classroom.runs.progress import Progress, log_path, read
 
 BACKGROUND, DETACHED = "--background", "--detached"  # options of `lockstep grade`

@@ -15,12 +15,13 @@ from nbgrader.utils import parse_utc
 
 from autograde.classroom import grades
 from autograde.classroom.class_grading import class_lock
+from autograde.classroom.errors import StepFailed, printable
 from autograde.classroom.grades import timestamp
-from autograde.classroom.measure import measure
-from autograde.classroom.nbgrader_course import Course, StepFailed, printable
+from autograde.classroom.measure import measure_now
+from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.runs.progress import reporter_to_nobody
 from autograde.classroom.submissions.collecting import PlainCollect, account
-from autograde.labs.folder import Lab, find_lab, load_lab
+from autograde.labs.folder import Lab, find_lab
 from autograde.term.not_counted import registered
 from autograde.term.waiting import exchange
 from course.exchange.deadlines import Deadlines, deadlines, how_late
@@ -107,9 +108,9 @@ def graded(course: Course, lab: Lab, student: str, time: str) -> str:
     graded last."""
     if (timestamp(course.folder("autograded", student, lab.name)) or b"").decode(errors="replace").strip() != time:
         return ""
-    lab = load_lab(lab)
+    now = measure_now(course.root, lab)
     with course.gradebook() as gradebook:
-        row = grades.row_of(course, gradebook, lab, student, measure(lab))
+        row = grades.row_of(course, gradebook, lab, student, now)
     return "graded" if row.score is None else f"graded {row.score:g} of {row.points:g}"
 
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograde.classroom.nbgrader_course import StepFailed, printable
+from autograde.classroom.errors import StepFailed, printable
 from autograde.classroom.submissions.one_name import one_form
 from autograde.term.lists.headings import (
     CANVAS_ID,

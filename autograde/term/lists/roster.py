@@ -10,7 +10,8 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from autograde.classroom.nbgrader_course import Course, StepFailed, printable, unusable
+from autograde.classroom.errors import StepFailed, printable, unusable
+from autograde.classroom.nbgrader_course import Course
 from autograde.term.lists.headings import CANVAS_ID, EMAIL, ID, NUMBER, SIS_LOGIN, SIS_USER, USERNAME
 from autograde.term.lists.list_file import StudentList, names_in, read_list
 from autograde.term.lists.student_list import Known, from_gradebook, one_spelled_twice, refuse_twice

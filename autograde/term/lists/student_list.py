@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 from nbgrader.api import Student
 
-from autograde.classroom.nbgrader_course import StepFailed, printable
+from autograde.classroom.errors import StepFailed, printable
 from autograde.term.lists.headings import (
     CANVAS_ID,
     EMAIL,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from course.jupyterhub.accounts.unix import AccountsError, known
 
-READABLE = "import course.world, jupyterhub"  # what every user's programs do
+READABLE = "import course.world.world, jupyterhub"  # what every user's programs do
 NOBODY = "nobody"
 
 

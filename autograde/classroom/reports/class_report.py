@@ -6,33 +6,27 @@ It shows names, scores and findings, but no case, and no more of an answer than 
 from __future__ import annotations
 
 import math
-import os
 import re
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
 
 import nbformat.v4
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from nbgrader.api import MissingEntry
-from sqlalchemy.engine import make_url
 
 from autograde.classroom import grades
-from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, Row
-from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING
+from autograde.classroom.measure import Measure, measure_now
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.reports.pages import templates, write_page
+from autograde.classroom.reports.students import Student, class_of, refuse_ungraded
 from autograde.classroom.submissions.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submissions.submission import answers
-from autograde.contract.result import LATER, NOT_DONE, Finding, Result
-from autograde.hints import KINDS, load_hints, read_taken
-from autograde.labs.folder import Lab, LoadedLab, find_lab, load_lab
+from autograde.contract.result import LATER, NOT_DONE, Finding
+from autograde.hints import KINDS, load_hints
+from autograde.labs.folder import Lab, find_lab
 from autograde.making.build import build
-from autograde.sandbox.examine import Marked
-from course.exchange.due import duration
-from course.files import write_whole
-from course.jupyterhub.pages.hub_address import way_back
 
 # Findings of runs that did not finish. So are all that end in "-limit", and a lab's own findings for a deadlock, which
 # show in the report: a rank waits.
@@ -41,36 +35,6 @@ WAITS = re.compile(r"^ranks? [\d, -]+  waits? in ", re.MULTILINE)
 STATUSES = (GRADED, AGAIN, MANUAL, FAILED, WAITING, NOTHING)
 MAX_BARS = 12  # of a histogram
 DARKEST = 0.65  # opacity of the red where all students have a finding; text stays readable on it
-
-
-@dataclass
-class Student:
-    """One row of the table of scores.
-
-    by_todo: the marks; empty if the student was not graded, or what was handed in cannot be read. feedback: a link to
-    it. manual: why a person must look at the whole notebook, if so. hints: how many were unfolded, by TODO, as the note
-    that was handed in has it.
-    """
-
-    row: Row
-    by_todo: dict[str, Marked]
-    feedback: str | None
-    manual: str | None
-    hints: dict[str, int] = field(default_factory=dict)
-
-    def result(self, todo: str) -> Result | None:
-        """The result for a TODO, if it was judged."""
-        return self.by_todo[todo].result if todo in self.by_todo else None
-
-    def findings(self, todo: str) -> list[Finding]:
-        """The findings on a TODO."""
-        result = self.result(todo)
-        return result.findings if result else []
-
-    @property
-    def late(self) -> str:
-        """How late it was handed in, if it was."""
-        return duration(timedelta(seconds=self.row.seconds_late)) if self.row.seconds_late else ""
 
 
 @dataclass
@@ -109,63 +73,18 @@ def write_report(root: Path, name: str) -> Path:
 
     Raises LabError for an unknown lab, StepFailed if it was never graded or the page cannot be written.
     """
-    lab = load_lab(find_lab(root, name))
-    course = Course(root)
+    lab = find_lab(root, name)
+    now, course = measure_now(root, lab), Course(root)
     refuse_ungraded(course, lab)
-    page = render(course, lab, class_of(course, lab))
+    page = render(course, lab, now, class_of(course, lab, now))
     return write_page(grades.csv_path(course, lab).with_name("report.html"), page)
 
 
-def write_page(path: Path, page: str) -> Path:
-    """Write a page of HTML. Returns its path. Raises StepFailed if it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page.encode("utf-8", "replace"))  # half a surrogate pair cannot be encoded
-    except OSError as error:
-        raise StepFailed(f"{path} is not written: {error.strerror or error}") from error
-    return path
-
-
-def refuse_ungraded(course: Course, lab: Lab) -> None:
-    """Raise StepFailed if the gradebook does not know the lab. Creates no gradebook."""
-    url = make_url(course.directory.db_url)
-    known = url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
-    if known:
-        with course.gradebook() as gradebook:
-            try:
-                gradebook.find_assignment(lab.name)
-            except MissingEntry:
-                known = False
-    if not known:
-        raise StepFailed(f"{lab.name} was never graded in this class; run `lockstep grade {lab.name}` first")
-
-
-def class_of(course: Course, lab: LoadedLab) -> list[Student]:
-    """All students of the course, in order of id."""
-    handed_in = grades.submissions(course, lab)
-    rows = grades.collect_rows(course, lab, handed_in, grades.failures(course, lab, handed_in))
-    students = []
-    for row in rows:
-        notes = grades.notes(course, lab, row.student)
-        manual = notes.manual if notes else None
-        marked = notes.marked if notes and not manual else []
-        feedback = feedback_link(course, lab, row.student)
-        hints = read_taken(course.folder("submitted", row.student, lab.name))
-        students.append(Student(row, {mark.todo: mark for mark in marked}, feedback, manual, hints))
-    return students
-
-
-def feedback_link(course: Course, lab: Lab, student: str) -> str | None:
-    """The path of a student's feedback, relative to the report; None if there is none."""
-    page = course.folder("feedback", student, lab.name) / f"{lab.name}.html"
-    return quote(os.path.relpath(page, grades.csv_path(course, lab).parent)) if page.exists() else None
-
-
-def render(course: Course, lab: LoadedLab, students: list[Student]) -> str:
-    """The page as HTML."""
+def render(course: Course, lab: Lab, now: Measure, students: list[Student]) -> str:
+    """The page as HTML. now: the lab's measure."""
     scores = [student.row.score for student in students if student.row.status == GRADED]
-    checks, todos = lab.todo_checks, lab.todos
-    most = max([student.row.points for student in students], default=0.0) or sum(check.points for check in checks)
+    todos = now.todos
+    most = max([student.row.points for student in students], default=0.0) or now.most
     counts = Counter(student.row.status for student in students)
     return (
         templates()
@@ -173,7 +92,7 @@ def render(course: Course, lab: LoadedLab, students: list[Student]) -> str:
         .render(
             lab=lab.name,
             now=datetime.now(UTC),
-            checks=checks,
+            points=now.points,
             students=students,
             by_id={student.row.student: student for student in students},
             counts={status: counts[status] for status in STATUSES if counts[status]},
@@ -197,20 +116,6 @@ def render(course: Course, lab: LoadedLab, students: list[Student]) -> str:
             fewest=FEWEST,
         )
     )
-
-
-def templates() -> Environment:
-    """The pages' templates. Jinja escapes everything that is filled in."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    environment.globals["courses"] = way_back()
-    return environment
 
 
 def histogram(scores: list[float], most: float) -> list[Bar]:
@@ -300,8 +205,3 @@ def similar(course: Course, lab: Lab, students: list[Student], todos: list[str])
         return []
     released = answers(nbformat.v4.reads(build(lab).student[lab.notebook].content.decode()))[0]
     return groups(written, {todo: released[todo] for todo in todos if todo in released})
-
-
-def number(value: float | None) -> str:
-    """Points with at most two decimals; a dash for None."""
-    return "–" if value is None else f"{round(value, 2):g}"
