@@ -21,6 +21,7 @@ from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from course.figures.contrast import legible
@@ -103,10 +104,13 @@ class Picture(Figure):
         self.dark: Picture | None = None
 
     def png(self, sharpness: float = 1) -> bytes:
-        """The figure as PNG, with `sharpness` x DOTS_PER_INCH dots per inch."""
-        stream = io.BytesIO()
+        """The figure as PNG, with `sharpness` x DOTS_PER_INCH dots per inch. It is drawn once; `savefig` would draw it
+        a second time, for its layout."""
+        stream, resolution = io.BytesIO(), self.dpi
         with look(self.ground):
-            self.savefig(stream, format="png", dpi=DOTS_PER_INCH * sharpness)
+            self.set_dpi(DOTS_PER_INCH * sharpness)
+            FigureCanvasAgg(self).print_png(stream)
+            self.set_dpi(resolution)
         return stream.getvalue()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
