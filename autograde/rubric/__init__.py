@@ -52,6 +52,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.training.paths": ("Path", "of_path"),
     "rubric.sampling.orders": ("ROTATED", "Orders"),
     "rubric.training.devices": ("DEVICE_MISTAKES", "device_chosen", "node_in_words"),
+    "rubric.training.eager": ("eager",),
     "rubric.training.replay": ("BY_RULES", "Replicas", "Rules", "trained_wrongly", "words_on_rules"),
     "rubric.sampling.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.communication.array_check": (

@@ -21,9 +21,11 @@ from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from course.figures.contrast import legible
+from course.figures.layout import LayoutOf
 
 # Okabe and Ito's colours, distinguishable with every kind of colour vision; https://jfly.uni-koeln.de/color/
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
@@ -102,22 +104,28 @@ class Picture(Figure):
         self.ground = ground
         self.dark: Picture | None = None
 
-    def png(self, sharpness: float = 1) -> bytes:
-        """The figure as PNG, with `sharpness` x DOTS_PER_INCH dots per inch."""
-        stream = io.BytesIO()
+    def png(self, sharpness: float = 1, like: Figure | None = None) -> bytes:
+        """The figure as PNG, with `sharpness` x DOTS_PER_INCH dots per inch.
+
+        like: the same figure in other colours, which was just drawn so; its layout is taken. Each figure is drawn
+        once; `savefig` would draw it a second time, for its layout.
+        """
+        stream, before = io.BytesIO(), (self.dpi, self.get_layout_engine())
         with look(self.ground):
-            self.savefig(stream, format="png", dpi=DOTS_PER_INCH * sharpness)
+            self.set(dpi=DOTS_PER_INCH * sharpness, layout_engine=LayoutOf(like) if like else before[1])
+            FigureCanvasAgg(self).print_png(stream)
+            self.set(dpi=before[0], layout_engine=before[1])
         return stream.getvalue()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        shown = self.html if self.dark is None else by_theme(self.html, self.dark.html)
+        shown = self.html()
+        shown = shown if self.dark is None else by_theme(shown, self.dark.html(like=self))
         return {"text/html": shown, "text/plain": f"<{type(self).__name__}: {self.alt}>"}
 
-    @property
-    def html(self) -> str:
-        """The figure on its own ground alone."""
+    def html(self, like: Figure | None = None) -> str:
+        """The figure on its own ground alone. like: see `png`."""
         width = round(self.get_size_inches()[0] * DOTS_PER_INCH)
-        return image_html("png", base64.b64encode(self.png(SHARPNESS)).decode(), width, self.alt)
+        return image_html("png", base64.b64encode(self.png(SHARPNESS, like)).decode(), width, self.alt)
 
 
 def image_html(kind: str, data: str, width: int, alt: str) -> str:

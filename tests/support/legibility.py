@@ -36,9 +36,8 @@ class Drawn:
 
     @cached_property
     def texts(self) -> list[tuple[Text, Bbox]]:
-        canvas = FigureCanvasAgg(self.figure)
-        canvas.draw()
-        renderer = canvas.get_renderer()
+        self.figure.draw_without_rendering()
+        renderer = FigureCanvasAgg(self.figure).get_renderer()
         hidden = set()
         for axes in self.figure.axes:
             for axis in (axes.xaxis, axes.yaxis):
@@ -66,11 +65,13 @@ def too_faint(drawn: Drawn) -> list[str]:
     """Texts with too little contrast to what lies behind most of their box."""
     figure = drawn.figure
     texts = [(text, box, text.get_alpha()) for text, box in drawn.texts]
-    canvas = FigureCanvasAgg(figure)
+    canvas, layout = FigureCanvasAgg(figure), figure.get_layout_engine()
+    figure.set_layout_engine("none")  # it was laid out for its texts' boxes
     for text, _, _ in texts:
         text.set_alpha(0)  # its own ground, if it has one, stays
     with look(figure.ground):
         canvas.draw()
+    figure.set_layout_engine(layout)
     for text, _, alpha in texts:
         text.set_alpha(alpha)
     dots = np.asarray(canvas.buffer_rgba()) / 255

@@ -9,6 +9,7 @@ from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_calls import File
 from autograde.probes.checkpoint_files import state_of
 from autograde.rubric.judge import Call
+from autograde.rubric.training.eager import eager
 from autograde.rubric.words import Words, Wrong
 
 words = Words("""
@@ -49,7 +50,7 @@ REACH = 200  # characters of an error or a value that a message quotes
 
 def state_after(seed: int, optimizer: str, **how: int) -> dict:
     """The state dicts of a model and its optimizer, as plain data. how: see `after_steps`."""
-    return state_of(*after_steps(seed, optimizer, **how))
+    return state_of(*after_steps(seed, optimizer, **how, as_class=eager))
 
 
 def state_in_file(call: Call) -> dict:

@@ -5,7 +5,7 @@ from functools import partial
 import torch
 
 from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedSet
-from autograde.rubric import Replicas
+from autograde.rubric import Replicas, eager
 
 LENGTHS = {**SIZES, **BUFFERS}
 
@@ -24,4 +24,4 @@ def known(batches, samples):
 def replicas(about, models, rules=None, **options):
     """Replicas that SGD trains on the check's samples. about: arguments of the call; options: of SGD."""
     data = NumberedSet(about["samples"], about["data"])
-    return Replicas(models, partial(torch.optim.SGD, **options), data.loss, rules)
+    return Replicas(models, partial(eager(torch.optim.SGD), **options), data.loss, rules)

@@ -16,6 +16,7 @@ from autograde.rubric import (
     Words,
     apart,
     changed,
+    eager,
     first_of,
     loss_parts,
     on_ranks,
@@ -57,7 +58,7 @@ class Trained:
         models = [net(about["models"][0]) for _ in batches]
         self.loss = NumberedSet(about["samples"], about["data"]).loss
         options = {"lr": about["lr"] * factor, "momentum": 0.9, **sgd}
-        replicas = Replicas(models, partial(torch.optim.SGD, **options), self.loss, rules)
+        replicas = Replicas(models, partial(eager(torch.optim.SGD), **options), self.loss, rules)
         steps = len(batches[0]) // about["epochs"]
         self.losses, self.later = [], []
         for at in range(0, steps * about["epochs"], steps):

@@ -6,12 +6,12 @@ from functools import partial
 
 import torch
 
-from autograde.rubric import Mistakes, Replicas, Rules, Same, Words, changed, once
+from autograde.rubric import Mistakes, Replicas, Rules, Same, Words, changed, eager, once
 
 from ..shared.crooked_net import BY_COLUMNS, SHAPES, TRAINED, CrookedNet
 from ..shared.plan import MOMENTUM, RATE, batch_seed, left_behind, net_of
 
-SGD = partial(torch.optim.SGD, lr=RATE, momentum=MOMENTUM)
+SGD = partial(eager(torch.optim.SGD), lr=RATE, momentum=MOMENTUM)
 Gradients = Sequence[torch.Tensor | None]  # by trained parameter; None where it took no part
 words = Words("""
 weights-changed: In step {step}, `{name}` itself is not what it was before the step's averaging, on {who}. What the

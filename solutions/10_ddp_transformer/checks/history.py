@@ -7,7 +7,7 @@ from torch.nn.utils import vector_to_parameters
 from torch.utils.data import DistributedSampler
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator
-from autograde.rubric import Mistakes, Replicas, Rounding, Rules, Same, Words, changed, on_ranks, once
+from autograde.rubric import Mistakes, Replicas, Rounding, Rules, Same, Words, changed, eager, on_ranks, once
 from course.models.translator.sentences import PAD, collate
 
 from ..shared.model import token_loss, trained
@@ -51,7 +51,8 @@ def replayed(call):
         return None
     model = AwkwardTranslator(0)
     vector_to_parameters(torch.tensor(first.weights, dtype=torch.float64), model.parameters())
-    one = Replicas([model], partial(torch.optim.SGD, lr=case["lr"], momentum=0.9), token_loss, Rules(mean="rank"))
+    sgd = partial(eager(torch.optim.SGD), lr=case["lr"], momentum=0.9)
+    one = Replicas([model], sgd, token_loss, Rules(mean="rank"))
     moving = torch.tensor(first.momentum, dtype=torch.float64).split([each.numel() for each in trained(model)])
     for parameter, own in zip(trained(model), moving, strict=True):
         one.optimizers[0].state[parameter]["momentum_buffer"] = own.reshape(parameter.shape).clone()

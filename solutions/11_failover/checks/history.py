@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import torch
 
 from autograde.fixtures.numbered_net import NumberedSet
-from autograde.rubric import Replicas, Rules, once
+from autograde.rubric import Replicas, Rules, eager, once
 
 from ..shared.training import LYING, DroppingNet, momentum_before
 
@@ -61,7 +61,7 @@ def path(call, rules=RIGHT):
     if due.place is None or (rules != RIGHT and due.done):
         return None
     nets = [DroppingNet(case["model"], case["dropout"]) for _ in case["ranks"]]
-    sgd = partial(torch.optim.SGD, lr=case["lr"], momentum=0.9)
+    sgd = partial(eager(torch.optim.SGD), lr=case["lr"], momentum=0.9)
     replicas, found = Replicas(nets, sgd, NumberedSet(case["samples"], case["data"]).loss), []
     for net, luck, optimizer in zip(nets, case["luck"], replicas.optimizers, strict=True):
         net.dropout.generator = torch.Generator().manual_seed(luck)  # its own, as cases are graded at once

@@ -1,9 +1,11 @@
 """The row of parameters, its shares, and training by steps with the mean gradient, right and wrong."""
 
+from functools import partial
+
 import torch
 from torch import nn
 
-from autograde.rubric import Replicas
+from autograde.rubric import Replicas, eager
 
 from ..shared.sharded import OPTIMIZERS, gradients_of, parameters_of
 
@@ -52,8 +54,11 @@ def trained(call, rules=None, anew=False, moved_up=False):
     about, ranks = call.arguments, range(call.size)
     models = [nn.ParameterList(map(nn.Parameter, parameters_of(about))) for _ in ranks]
 
+    made = OPTIMIZERS[about["optimizer"]]
+    optimizer = partial(eager(made.func), **made.keywords)
+
     def replicas():
-        return Replicas(models, OPTIMIZERS[about["optimizer"]], None, rules)
+        return Replicas(models, optimizer, None, rules)
 
     every = replicas()
     for step in range(about["step"] + 1):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import torch
 
 from .tensors import drawn
 
-OPTIMIZERS: dict[str, Callable[[list], torch.optim.Optimizer]] = {
-    "SGD with momentum": lambda tensors: torch.optim.SGD(tensors, 0.1, momentum=0.9),
+OPTIMIZERS: dict[str, partial[torch.optim.Optimizer]] = {
+    "SGD with momentum": partial(torch.optim.SGD, lr=0.1, momentum=0.9),
     # With so large an eps the first step is not the same for all gradients of one sign.
-    "AdamW": lambda tensors: torch.optim.AdamW(tensors, 0.05, eps=0.5, weight_decay=0.3),
+    "AdamW": partial(torch.optim.AdamW, lr=0.05, eps=0.5, weight_decay=0.3),
 }
 
 

@@ -16,6 +16,7 @@ from autograde.rubric import (
     Same,
     Words,
     changed,
+    eager,
     first_of,
     given,
     lacking,
@@ -31,7 +32,7 @@ from ..shared.trainings import batch_of, calls_of
 from .freed_memory import died
 from .shard import pieces
 
-SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
+SGD = partial(eager(torch.optim.SGD), lr=0.1, momentum=0.9)
 words = Words("""
 other-parameters: {where} {actual}; expected: {due}. `parameters()` are to be the shards of all layers'
 parameters, and no others, and need gradients. What does the optimizer find there?
