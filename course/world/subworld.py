@@ -1,7 +1,8 @@
 """The ranks' side of a run: a communicator, torch process group and Horovod of just the ranks that take part.
 
-The world sends three messages for each run: `open_subworld`, `call`, `close_subworld`. It sends the last only when
-every rank is back: if the first rank to finish tore down its group, another rank's deadlock would become an error.
+The world sends two messages for each run, `open_subworld` and `call`, and `close_subworld` to ranks on which torch's
+process group or Horovod is up. It sends the last only when every rank is back: if the first rank to finish tore down
+its group, another rank's deadlock would become an error.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ class Plan:
 
 
 class CallResult(TypedDict):
-    """What `call` returns. result: pickled, as only the rank may know its classes; None if the call raised."""
+    """What `call` returns. result: pickled, as only the rank may know its classes; None if the call raised. open:
+    whether the sub-world is, as it has libraries to shut down."""
 
     result: bytes | None
     error: ErrorReport | None
     seconds: float
+    open: bool
 
 
 class SubWorld:
@@ -121,12 +124,17 @@ class SubWorld:
 
         hvd.init(comm=list(self.plan.ranks))
 
+    def libraries(self) -> list[Callable]:
+        """What shuts down Horovod and the process group that are up, whether this run or the student's code started
+        them."""
+        ends = {"horovod.torch": "shutdown", "torch.distributed": "destroy_process_group"}
+        there = [(sys.modules[name], end) for name, end in ends.items() if name in sys.modules]
+        return [getattr(library, end) for library, end in there if library.is_initialized()]
+
     def close(self) -> None:
-        """Shut down Horovod and the process group, whether this run or the student's code started them."""
-        if "horovod.torch" in sys.modules and sys.modules["horovod.torch"].is_initialized():
-            sys.modules["horovod.torch"].shutdown()
-        if "torch.distributed" in sys.modules and sys.modules["torch.distributed"].is_initialized():
-            sys.modules["torch.distributed"].destroy_process_group()
+        """Shut down what is up."""
+        for shut_down in self.libraries():
+            shut_down()
         wait_awake(False)
 
     def call(self, function: Callable, args: tuple, zero: float) -> Any:
@@ -183,10 +191,13 @@ def call(payload: bytes, zero: float) -> CallResult:
             result = cloudpickle.dumps(shell().lockstep_subworld.call(function, args, zero))
     except (Exception, SystemExit, KeyboardInterrupt) as raised:
         error = describe_error(raised)
-    return {"result": result, "error": error, "seconds": time.perf_counter() - began}
+    seconds = time.perf_counter() - began
+    if not (still_open := bool(shell().lockstep_subworld.libraries())):
+        close_subworld()
+    return {"result": result, "error": error, "seconds": seconds, "open": still_open}
 
 
 def close_subworld() -> None:
-    """Last message, when all ranks are back."""
+    """Last message, when all ranks are back, to those that are not closed yet."""
     shell().lockstep_subworld.close()
     del shell().lockstep_subworld

@@ -172,10 +172,10 @@ class World:
         plan = Plan(self._runs, tuple(members), init, log if watch else None)
         with StopButton() as stop:
             self._all(members, stop, OPENING, subworld.open_subworld, plan)
-            self.outcome = self._watch_over(members, stop, payload, deadline, log)
+            self.outcome, still_open = self._watch_over(members, stop, payload, deadline, log)
             if all(rank.state in ("returned", "raised") for rank in self.outcome.ranks):
                 with suppress(WorldError):  # what a run has left under way may end its ranks; its outcome is known
-                    self._all(members, stop, CLOSING, subworld.close_subworld)
+                    self._all(still_open, stop, CLOSING, subworld.close_subworld)
             else:
                 self._processes.replace()
             for member in members:
@@ -220,20 +220,24 @@ class World:
             self._processes.replace()
             raise WorldError(f"The ranks could not do {function.__name__}: {error}") from error
 
-    def _watch_over(self, members: list[int], stop: StopButton, payload: bytes, deadline: float, log: str) -> Outcome:
-        """Send the call, wait for the results, and find out where the ranks stand that do not return in time."""
+    def _watch_over(
+        self, members: list[int], stop: StopButton, payload: bytes, deadline: float, log: str
+    ) -> tuple[Outcome, list[int]]:
+        """Send the call, wait for the results, and find out where the ranks stand that do not return in time. Returns
+        also the members that are to be closed."""
         began = time.monotonic()
         zero = time.time()
         send = self._processes.send
         pending = {rank: send(member, subworld.call, payload, zero) for rank, member in enumerate(members)}
         reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
         stall = StallDetector([log.format(rank=member) for member in members], self.stall)
-        stalled = False
+        stalled, still_open = False, []
         own = self._processes.pids if isinstance(self._processes.host, Local) else tuple  # a job has its cores
         limit = Deadline(deadline, Loss(own).seconds)
         while pending and not limit.passed() and not stop.pressed:
             for rank in [rank for rank, result in pending.items() if result.ready()]:
-                self._take(reports[rank], pending.pop(rank))
+                if self._take(reports[rank], pending.pop(rank)):
+                    still_open.append(members[rank])
                 if reports[rank].state == "raised":
                     limit.bring_forward(GRACE)
             if self._processes.dead([members[rank] for rank in pending]):
@@ -249,16 +253,16 @@ class World:
             report.read(log.format(rank=report.world_rank))
         ranks = list(reports.values())
         state = "interrupted" if stopped else judge_state(ranks, stalled)
-        return Outcome(state, ranks, time.monotonic() - began)
+        return Outcome(state, ranks, time.monotonic() - began), still_open
 
-    def _take(self, report: RankReport, result: Any) -> None:
-        """Fill in the report of a rank that has returned or raised."""
+    def _take(self, report: RankReport, result: Any) -> bool:
+        """Fill in the report of a rank that has returned or raised. Returns whether it is to be closed."""
         try:
             answer = result.get(0)
         except Exception as error:  # the engine itself died
             self._die(report)
             report.stdout = str(error) if report.code is None else ""
-            return
+            return False
         result.wait_for_output(1.0)  # output comes over another channel, perhaps later
         report.stdout, report.seconds = result.stdout or "", answer["seconds"]
         if answer["error"]:
@@ -269,6 +273,7 @@ class World:
                 report.result = cloudpickle.loads(answer["result"])
             except Exception as error:
                 report.refuse(f"What rank {report.rank} returned cannot be read: {type(error).__name__}: {error}")
+        return answer["open"]
 
     def _locate(self, reports: list[RankReport], results: dict[int, Any]) -> None:
         """Fill in the reports of ranks that have not returned: dead, or where they stand."""
