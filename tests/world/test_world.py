@@ -288,6 +288,22 @@ def test_what_a_run_leaves_under_way_cannot_spoil_its_outcome(world):
     assert healthy(world)
 
 
+def test_a_group_that_a_cell_leaves_is_shut_down_and_where_none_is_left_nothing_is_sent_for_it(world, monkeypatch):
+    send, sent = world._processes.send, []
+
+    def noted(member, function, *args):
+        sent.append(function.__name__)
+        return send(member, function, *args)
+
+    monkeypatch.setattr(world._processes, "send", noted)
+    world.run(call, SUM, COMM, size=2)
+    assert sent == [*["open_subworld"] * 2, *["call"] * 2]
+    world.run(call, cell("import torch.distributed as dist\ndef f():\n    dist.init_process_group('gloo')"), size=2)
+    assert sent[-2:] == ["close_subworld"] * 2
+    is_up = cell("import torch.distributed as dist\ndef f():\n    return dist.is_initialized()")
+    assert world.run(call, is_up, size=2) == [False, False]
+
+
 def test_a_rank_lost_between_two_runs_is_replaced(world):
     import os
     import signal
