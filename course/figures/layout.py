@@ -23,3 +23,16 @@ class LayoutOf(LayoutEngine):
             own.set(position=drawn.get_position(original=True), in_layout=drawn.get_in_layout())
         for own, drawn in zip(fig.texts, self.model.texts, strict=True):
             own.set(position=drawn.get_position(), verticalalignment=drawn.get_verticalalignment())
+
+
+def layout_for(figure: Figure, model: Figure | None) -> LayoutEngine | None:
+    """The layout of `model`, where it has the same axes and titles as `figure`; else the figure's own. Whoever was
+    given a figure may have added to it, and knows nothing of the other one."""
+    if model is None or len(model.axes) != len(figure.axes) or words_of(model) != words_of(figure):
+        return figure.get_layout_engine()
+    return LayoutOf(model)
+
+
+def words_of(figure: Figure) -> list[str]:
+    """What the texts say that are the figure's own, not its axes'."""
+    return [text.get_text() for text in figure.texts]

@@ -25,7 +25,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from course.figures.contrast import legible
-from course.figures.layout import LayoutOf
+from course.figures.layout import layout_for
 
 # Okabe and Ito's colours, distinguishable with every kind of colour vision; https://jfly.uni-koeln.de/color/
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
@@ -112,7 +112,7 @@ class Picture(Figure):
         """
         stream, before = io.BytesIO(), (self.dpi, self.get_layout_engine())
         with look(self.ground):
-            self.set(dpi=DOTS_PER_INCH * sharpness, layout_engine=LayoutOf(like) if like else before[1])
+            self.set(dpi=DOTS_PER_INCH * sharpness, layout_engine=layout_for(self, like))
             FigureCanvasAgg(self).print_png(stream)
             self.set(dpi=before[0], layout_engine=before[1])
         return stream.getvalue()
