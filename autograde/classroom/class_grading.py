@@ -32,7 +32,7 @@ from autograde.classroom.feedback import up_to_date, write_feedback
 from autograde.classroom.gradebook.graded import write_failures
 from autograde.classroom.gradebook.locked import Locked
 from autograde.classroom.grades import submissions
-from autograde.classroom.measure import measure_now, measure_of
+from autograde.classroom.measure import load_noted, measure_of
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.nbgrader_steps import Judge
 from autograde.classroom.pending import about_again, read_all, waits_with_score
@@ -40,7 +40,7 @@ from autograde.classroom.runs.background import speak_into_log
 from autograde.classroom.runs.progress import Reporter, on_now, reporting
 from autograde.classroom.submissions.one_name import one_form
 from autograde.classroom.submissions.submission import Submission
-from autograde.labs.folder import Lab, LoadedLab, find_lab, load_lab
+from autograde.labs.folder import Lab, LoadedLab, find_lab
 from autograde.labs.places import CLASS
 from autograde.making.build import build, write_instructor
 from autograde.sandbox.bubblewrap import SandboxRefused
@@ -83,8 +83,7 @@ def grade(root: Path, name: str, options: Options) -> bool:
     found, course = find_lab(root, name), Course(root)
     settings = settings_of(course, options)
     with class_lock(course), warmed_up(course, found, settings, options) as sandboxes:
-        measure_now(root, found)  # noted, for those who look at the class later
-        lab = load_lab(found)
+        lab = load_noted(root, found)
         built = build(lab)
         write_instructor(built, root)
 

@@ -70,18 +70,33 @@ def measure_now(root: Path, lab: Lab) -> Measure:
     """
     if isinstance(lab, LoadedLab):
         return measure_of(lab)
-    note = root / "build" / "measures" / lab.name
-    texts = sorted(lab_package(lab.folder).texts.items())
-    source = hashlib.sha256(repr((KIT, texts, lab.source.read_text(encoding="utf-8"))).encode()).hexdigest()
     with suppress(OSError, ValueError, LookupError, TypeError):
-        of, value, points = json.loads(note.read_text())
-        if of == source:
+        source, value, points = json.loads(note_path(root, lab).read_text())
+        if source == source_of(lab):
             return Measure(value, points)
-    found = measure_of(load_lab(lab))
+    return measure_of(load_noted(root, lab))
+
+
+def load_noted(root: Path, lab: Lab) -> LoadedLab:
+    """The lab with its checks. What it measures by is noted, for `measure_now`. Raises LabError."""
+    source, note = source_of(lab), note_path(root, lab)
+    loaded = load_lab(lab)
+    found = measure_of(loaded)
     with suppress(OSError):  # where somebody only looks
         note.parent.mkdir(parents=True, exist_ok=True)
         write_whole(note, json.dumps([source, found.value, found.points]).encode())
-    return found
+    return loaded
+
+
+def note_path(root: Path, lab: Lab) -> Path:
+    """The file of the note on a lab of the course at `root`."""
+    return root / "build" / "measures" / lab.name
+
+
+def source_of(lab: Lab) -> str:
+    """A value that changes with all that decides what a lab measures by: its texts, and the kit. Raises LabError."""
+    texts = sorted(lab_package(lab.folder).texts.items())
+    return hashlib.sha256(repr((KIT, texts, lab.source.read_text(encoding="utf-8"))).encode()).hexdigest()
 
 
 def why_again(graded: Graded | None, grades: Mapping[str, Grade], now: Measure, handed_in: bool) -> str | None:
