@@ -17,10 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from solved import solved_notebook
-
 from autograde.labs.folder import find_lab
 from autograde.making.build import build, write_instructor
+from autograde.making.solved import solved_notebook
 from course.batch.record import Record
 from course.batch.torchrun_rank import definitions
 from course.figures.scaling.speedup import speedup_picture
