@@ -13,7 +13,7 @@ from autograde.labs.places import REPOSITORY
 
 PACKAGES = ("course", "autograde")
 MODULES = 12  # in a folder, beside its __init__
-LINES = 310  # of a module. Most have a third of it; a stricter limit is kept by squeezing lines
+LINES = 300  # of a module. Most have a third of it; a stricter limit is kept by squeezing lines
 
 
 def modules(package: str) -> dict[str, Path]:

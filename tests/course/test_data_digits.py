@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from idx_files import idx_bytes, small_mnist, write_mnist
-from sklearn.datasets import load_digits
 from torch.utils.data import DataLoader, Subset
 
 from course.data import DataError, digits
@@ -66,6 +65,8 @@ def test_without_mnist_it_is_scikit_learns_digits_and_it_says_so(
 
 
 def test_scikit_learns_digits_are_split_without_loss_and_alike_for_each_digit() -> None:
+    from sklearn.datasets import load_digits  # takes a second and more, which other tests need not wait for
+
     train, test = digits()
     assert train.images.dtype == torch.float32 and train.images.min() == 0 and train.images.max() == 1
     both = torch.cat([train.images, test.images]).flatten(1)

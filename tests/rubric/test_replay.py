@@ -58,14 +58,10 @@ def weights(mean: str, combine: str = "mean", **other: object) -> list[torch.Ten
 def one_process(*batches: list[int], factor: float = 1.0, more: float = 0.0) -> torch.Tensor:
     """The weights after a step with the sum of these batches' mean gradients, times a factor, and something more."""
     model = NumberedNet(7, plain=True, norm=False)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for ids in batches:
         inputs, labels = DATA.batch(ids)
         (factor * cross_entropy(model(inputs), labels)).backward()
-    for each in model.parameters():
-        each.grad += more
-    optimizer.step()
-    return torch.cat([each.detach().flatten() for each in model.parameters()])
+    return torch.cat([(each.detach() - 0.1 * (each.grad + more)).flatten() for each in model.parameters()])
 
 
 EVERY = [*range(10)]
