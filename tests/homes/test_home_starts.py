@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from html import unescape
 from pathlib import Path
 
@@ -89,7 +89,8 @@ def server(home: Path, **environment: str) -> Iterator[Server]:
         runtime = temporary / f"lockstep-{SOMEBODY}" / "runtime"
         yield Server(address_of(process, runtime, log))
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it has failed to start
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         wait_until_ended(home)
 
